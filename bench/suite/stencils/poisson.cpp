@@ -1,0 +1,3 @@
+#include "../typed_instance.hpp"
+
+static const suite::register_entry here(suite::entry_of<suite::poisson>());
