@@ -54,7 +54,7 @@ function(stet_find_kokkos)
   message(STATUS "Kokkos: ${Kokkos_VERSION} ${origin}, devices: ${device_text}")
 
   if("CUDA" IN_LIST devices AND NOT CMAKE_CXX_COMPILER MATCHES "nvcc_wrapper$")
-    if(NOT CMAKE_CUDA_COMPILER)
+    if(NOT CMAKE_CUDA_COMPILER_LOADED)
       message(FATAL_ERROR "This Kokkos was built for CUDA, but the CUDA language is not enabled "
                           "(no nvcc found, or STET_ENABLE_CUDA=OFF).")
     endif()

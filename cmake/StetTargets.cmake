@@ -26,7 +26,7 @@ function(stet_add_executable name)
       set(needs_nvcc TRUE)
     endif()
   endforeach()
-  if(needs_nvcc AND NOT CMAKE_CUDA_COMPILER)
+  if(needs_nvcc AND NOT CMAKE_CUDA_COMPILER_LOADED)
     message(FATAL_ERROR "stet_add_executable(${name}): '${arg_BACKEND}' needs enable_language(CUDA).")
   endif()
 

@@ -9,10 +9,10 @@ if ! command -v dpkg-query >/dev/null; then
 fi
 
 missing=()
-while read -r package; do
+for package in $(grep -v '^#' "$list"); do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
   [[ $status == installed ]] || missing+=("$package")
-done < <(grep -v '^#' "$list")
+done
 ((${#missing[@]})) || exit 0
 
 install=(apt-get install -y --no-install-recommends "${missing[@]}")
