@@ -1,5 +1,6 @@
 # Warnings and sanitizers for Stet's own executables. Included only when Stet is the top-level project; nothing here
-# reaches users: stet_add_executable() links stet_development privately, and it is not exported.
+# reaches users: stet_add_executable() links stet_development privately, and it is not exported. Targets made
+# otherwise link it themselves, when it is there.
 
 # Host code only: device code has compute-sanitizer.
 set(STET_SANITIZE "" CACHE STRING "Sanitizers for Stet's own C++ executables, e.g. address,undefined")
