@@ -4,7 +4,8 @@
 #   1. the enclosing project, when it has made that target already;
 #   2. find_package(Kokkos): set Kokkos_ROOT to an installation;
 #   3. Debian 12's libtrilinos-kokkos-dev (Kokkos 3.4.1, Serial);
-#   4. with FETCH: its source, by Git (FETCHCONTENT_SOURCE_DIR_KOKKOS names a local copy instead).
+#   4. with FETCH: its source, by Git.
+# With FETCH, FETCHCONTENT_SOURCE_DIR_KOKKOS names a local source folder, which comes before 2.
 #
 # Sets STET_KOKKOS_FOUND, and STET_KOKKOS_USES_CUDA when code that uses this Kokkos must be compiled by nvcc.
 # The installed package contains this file, so users resolve Kokkos by the same rules.
@@ -19,6 +20,9 @@ function(stet_find_kokkos)
   set(origin "")
   if(TARGET Kokkos::kokkos)
     set(origin "from the enclosing project")
+  endif()
+  if(NOT origin AND arg_FETCH AND FETCHCONTENT_SOURCE_DIR_KOKKOS)
+    _stet_fetch_kokkos()
   endif()
   if(NOT origin)
     _stet_find_installed_kokkos()
@@ -120,7 +124,9 @@ endmacro()
 
 macro(_stet_fetch_kokkos)
   include(FetchContent)
-  message(STATUS "Kokkos: none installed; fetching ${STET_KOKKOS_GIT_TAG} from ${STET_KOKKOS_GIT_REPOSITORY}")
+  if(NOT FETCHCONTENT_SOURCE_DIR_KOKKOS)
+    message(STATUS "Kokkos: none installed; fetching ${STET_KOKKOS_GIT_TAG} from ${STET_KOKKOS_GIT_REPOSITORY}")
+  endif()
   FetchContent_Declare(Kokkos
     GIT_REPOSITORY ${STET_KOKKOS_GIT_REPOSITORY} GIT_TAG ${STET_KOKKOS_GIT_TAG} GIT_SHALLOW ON SYSTEM)
   if(Kokkos_ENABLE_CUDA AND NOT DEFINED Kokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE)
