@@ -1,0 +1,363 @@
+#pragma once
+#include <Kokkos_Core.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <stet/backend.hpp>
+
+/// The reference backend: plain loops over two copies of each field, on any Kokkos execution space. It is the
+/// oracle for the others, so it is written to be read. It uses only what Kokkos 3.4 to 5 have in common.
+namespace stet {
+
+namespace kokkos_detail {
+
+/// Starts Kokkos at the first use and stops it at exit, unless the program is in charge of it.
+inline void ensure_initialized() {
+  struct owner {
+    bool started = !Kokkos::is_initialized();
+    owner() {
+      if (started) Kokkos::initialize();
+    }
+    ~owner() {
+      if (started && Kokkos::is_initialized()) Kokkos::finalize();
+    }
+  };
+  static owner once;
+}
+
+/// What a kernel knows of the grid: by value. Cell (z, y, x) is element (z * ny + y) * nx + x.
+template <class S, class Real> struct grid {
+  std::array<index, 3> extents;
+  const Real* state[field_count<S>]; ///< what is read
+  Real* next[field_count<S>];        ///< what is written; not used for coefficients
+  conditions<S, Real> given;
+  Real step_number;
+
+  STET_INLINE index at(index z, index y, index x) const { return (z * extents[1] + y) * extents[2] + x; }
+};
+
+/// A cell as evaluate() sees it. Unchecked: every access lies in the grid.
+template <class S, class Real, bool Checked> struct cell {
+  const grid<S, Real>& g;
+  index z, y, x;
+
+  template <int F, int Dz, int Dy, int Dx> STET_INLINE Real field() const {
+    if constexpr (Checked) {
+      // Axis by axis, x first; the first dirichlet face crossed gives the value.
+      index i[3] = {z + Dz, y + Dy, x + Dx};
+      for (int axis = 2; axis >= 0; --axis) {
+        const auto& kind = g.given.boundaries.kind[F];
+        const int side = fold(i[axis], g.extents[axis], kind[2 * axis], kind[2 * axis + 1]);
+        if (side >= 0) return g.given.boundaries.value[F][2 * axis + side];
+      }
+      return g.state[F][g.at(i[0], i[1], i[2])];
+    } else {
+      return g.state[F][g.at(z + Dz, y + Dy, x) + Dx];
+    }
+  }
+  template <int P> STET_INLINE Real param() const { return g.given.param[P]; }
+  template <int Axis> STET_INLINE Real coord() const {
+    return static_cast<Real>(Axis == 0 ? z : Axis == 1 ? y : x);
+  }
+  STET_INLINE Real step() const { return g.step_number; }
+};
+
+/// Cells are visited in runs along x: long ones on a CPU, where the compiler vectorises them, single cells on
+/// a GPU.
+template <class ExecutionSpace>
+constexpr bool is_host_space =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+template <class ExecutionSpace> constexpr index run_length = is_host_space<ExecutionSpace> ? 4096 : 1;
+
+/// Calls `body(z, y, first x, last x)` for all runs of a region. The tiles are explicit: Kokkos' default ones
+/// are for cells, not for runs.
+template <class ExecutionSpace, index Length = run_length<ExecutionSpace>, class Body>
+void for_runs(const char* name, const cell_range& region, const Body& body) {
+  if (region.empty()) return;
+  using policy =
+      Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<3, Kokkos::Iterate::Right, Kokkos::Iterate::Right>,
+                            Kokkos::IndexType<index>>;
+  const index runs = (region.length(2) + Length - 1) / Length;
+  using tile = typename policy::tile_type;
+  const tile tiles = is_host_space<ExecutionSpace> ? tile{{1, 4, 1}} : tile{{1, 4, 64}};
+  Kokkos::parallel_for(
+      name, policy({region.lo[0], region.lo[1], 0}, {region.hi[0], region.hi[1], runs}, tiles),
+      KOKKOS_LAMBDA(index z, index y, index run) {
+        const index first = region.lo[2] + run * Length;
+        const index last = first + Length < region.hi[2] ? first + Length : region.hi[2];
+        body(z, y, first, last);
+      });
+}
+
+/// One stage on a run of cells: all right-hand sides read `state`, the results go to `next`.
+template <class S, class Real, int Stage, bool Checked> struct stage_body {
+  using program = step_program<S>;
+  grid<S, Real> g;
+
+  STET_INLINE void operator()(index z, index y, index first, index last) const {
+    const grid<S, Real> local = g; // in registers: no store can change it
+    STET_INDEPENDENT
+    for (index x = first; x < last; ++x) update(cell<S, Real, Checked>{local, z, y, x}, targets{});
+  }
+
+ private:
+  static constexpr int begin = program::value.first[Stage], count = program::value.first[Stage + 1] - begin;
+  using targets = std::make_integer_sequence<int, count>;
+
+  template <int... K>
+  static STET_INLINE void update(const cell<S, Real, Checked>& at, std::integer_sequence<int, K...>) {
+    const index i = at.g.at(at.z, at.y, at.x);
+    ((at.g.next[program::value.targets[begin + K].field][i] =
+          evaluate<program, program::value.targets[begin + K].root, Real>(at)),
+     ...);
+  }
+};
+
+/// Carries cells that a stage does not update over to `next`.
+template <class Real> struct copy_body {
+  const Real* from;
+  Real* to;
+  std::array<index, 3> extents;
+  STET_INLINE void operator()(index z, index y, index first, index last) const {
+    const index row = (z * extents[1] + y) * extents[2];
+    for (index x = first; x < last; ++x) to[row + x] = from[row + x];
+  }
+};
+
+/// Strided copy between device-accessible memory and a field.
+template <class Real, bool In> struct transfer_body {
+  Real* field;
+  strided<std::conditional_t<In, const Real, Real>> outside;
+  std::array<index, 3> extents;
+  STET_INLINE void operator()(index z, index y, index first, index last) const {
+    for (index x = first; x < last; ++x) {
+      Real& inside = field[(z * extents[1] + y) * extents[2] + x];
+      if constexpr (In)
+        inside = outside(z, y, x);
+      else
+        outside(z, y, x) = inside;
+    }
+  }
+};
+
+/// A running reduction: NaN, once seen, stays.
+struct accumulator {
+  reduction_kind kind;
+  double value;
+  STET_HOST_DEVICE explicit accumulator(reduction_kind k)
+      : kind(k), value(k == reduction_kind::max   ? -HUGE_VAL
+                       : k == reduction_kind::min ? HUGE_VAL
+                                                  : 0.0) {}
+  STET_HOST_DEVICE void take(double v) {
+    if (kind == reduction_kind::max)
+      value = v > value || v != v ? v : value;
+    else if (kind == reduction_kind::min)
+      value = v < value || v != v ? v : value;
+    else
+      value += v;
+  }
+};
+
+/// Reduces pieces of rows into `partial`, one number each: the pieces, and so the result, are the same on
+/// every execution space.
+inline constexpr index reduction_piece = 1024;
+STET_INLINE index pieces_per_row(const cell_range& region) {
+  return (region.hi[2] - region.lo[2] + reduction_piece - 1) / reduction_piece;
+}
+template <class Reduced, class S, class Real, bool Checked> struct reduce_body {
+  grid<S, Real> g;
+  cell_range region;
+  double* partial;
+  STET_INLINE void operator()(index z, index y, index first, index last) const {
+    accumulator sum(Reduced::kind);
+    constexpr int root = Reduced::value.targets[0].root;
+    for (index x = first; x < last; ++x) {
+      const double v = evaluate<Reduced, root, Real>(cell<S, Real, Checked>{g, z, y, x});
+      sum.take(Reduced::kind == reduction_kind::norm2 ? v * v : v);
+    }
+    const index row = (z - region.lo[0]) * region.length(1) + (y - region.lo[1]);
+    partial[row * pieces_per_row(region) + (first - region.lo[2]) / reduction_piece] = sum.value;
+  }
+};
+
+} // namespace kokkos_detail
+
+/// The reference backend on one Kokkos execution space. `stet::kokkos_ref` is the one on Kokkos' default
+/// space.
+///
+/// Starts Kokkos when the program has not, and then stops it at exit. Runs on the default instance of the
+/// space.
+template <class ExecutionSpace> struct basic_kokkos_ref {
+  static constexpr std::string_view name = "kokkos_ref";
+  using execution_space = ExecutionSpace;
+  using memory_space = typename ExecutionSpace::memory_space;
+
+  template <class S, class Real> class engine {
+   public:
+    explicit engine(const std::array<index, 3>& extents) : extents_(extents) {
+      kokkos_detail::ensure_initialized();
+      for (int f = 0; f < field_count<S>; ++f) {
+        state_[f] = allocate(f);
+        if (f < assigned_count<S>) next_[f] = allocate(f);
+      }
+    }
+
+    void copy_in(int field, const strided<const Real>& source) {
+      const auto host = Kokkos::create_mirror_view(state_[field]);
+      for_host_cells([&](index i, index z, index y, index x) { host(i) = source(z, y, x); });
+      Kokkos::deep_copy(state_[field], host);
+    }
+    void copy_out(int field, const strided<Real>& sink) const {
+      const auto host = Kokkos::create_mirror_view(state_[field]);
+      Kokkos::deep_copy(host, state_[field]);
+      for_host_cells([&](index i, index z, index y, index x) { sink(z, y, x) = host(i); });
+    }
+
+    /// Views in memory that the execution space reaches are copied there; others must be host memory.
+    template <class View>
+    requires Kokkos::is_view<View>::value void copy_in(int field, const strided<const Real>& source,
+                                                       const View&) {
+      if constexpr (reachable<View>)
+        transfer<true>(state_[field].data(), source);
+      else
+        copy_in(field, source);
+    }
+    template <class View>
+    requires Kokkos::is_view<View>::value void copy_out(int field, const strided<Real>& sink,
+                                                        const View&) const {
+      if constexpr (reachable<View>)
+        transfer<false>(state_[field].data(), sink);
+      else
+        copy_out(field, sink);
+    }
+
+    run_report run(const conditions<S, Real>& given, index first_step, index steps) {
+      run_report report;
+      const auto start = now();
+      for (index s = 0; s < steps; ++s) take_step(given, first_step + s);
+      report.steps = steps;
+      report.seconds = std::chrono::duration<double>(now() - start).count();
+      report.strategy = "kokkos";
+      return report;
+    }
+
+    run_report run_until(const conditions<S, Real>& given, index first_step, const stop_rule& rule) {
+      run_report report;
+      const auto start = now();
+      while (report.steps < rule.max_steps && !report.converged) {
+        take_step(given, first_step + report.steps);
+        ++report.steps;
+        if (report.steps % rule.every != 0) continue;
+        report.residual = reduce<residual_program<S>>(given, first_step + report.steps);
+        report.converged = report.residual <= rule.tolerance;
+      }
+      report.seconds = std::chrono::duration<double>(now() - start).count();
+      report.strategy = "kokkos";
+      return report;
+    }
+
+    /// \tparam Reduced a reduction_program
+    template <class Reduced> double reduce(const conditions<S, Real>& given, index step) const {
+      using namespace kokkos_detail;
+      const auto g = grid_of(given, step);
+      const stage_regions parts = regions_of(Reduced::value, 0, extents_, given.boundaries);
+      accumulator total(Reduced::kind);
+      take_region<Reduced, false>(total, g, parts.interior);
+      for (const cell_range& edge : surround(parts.active, parts.interior))
+        take_region<Reduced, true>(total, g, edge);
+      return Reduced::kind == reduction_kind::norm2 ? std::sqrt(total.value) : total.value;
+    }
+
+   private:
+    using buffer = Kokkos::View<Real*, memory_space>;
+    template <class View>
+    static constexpr bool reachable =
+        Kokkos::SpaceAccessibility<ExecutionSpace, typename View::memory_space>::accessible;
+
+    buffer allocate(int field) const {
+      const std::string label(field_name<S>(field));
+      const index cells = extents_[0] * extents_[1] * extents_[2];
+      try {
+        return buffer(label, static_cast<std::size_t>(cells));
+      } catch (const std::exception&) {
+        throw error("extents",
+                    "field " + label + " of " + std::to_string(cells) + " cells of " +
+                        std::to_string(sizeof(Real)) + " bytes does not fit into the memory space " +
+                        memory_space::name(),
+                    "use a smaller grid");
+      }
+    }
+
+    template <class F> void for_host_cells(F&& f) const {
+      index i = 0;
+      for (index z = 0; z < extents_[0]; ++z)
+        for (index y = 0; y < extents_[1]; ++y)
+          for (index x = 0; x < extents_[2]; ++x) f(i++, z, y, x);
+    }
+
+    cell_range whole() const { return {{0, 0, 0}, extents_}; }
+
+    template <bool In, class Outside> void transfer(Real* field, const Outside& outside) const {
+      kokkos_detail::for_runs<ExecutionSpace>(
+          "stet::transfer", whole(), kokkos_detail::transfer_body<Real, In>{field, outside, extents_});
+      Kokkos::fence();
+    }
+
+    static auto now() {
+      Kokkos::fence();
+      return std::chrono::steady_clock::now();
+    }
+
+    kokkos_detail::grid<S, Real> grid_of(const conditions<S, Real>& given, index step) const {
+      kokkos_detail::grid<S, Real> g{extents_, {}, {}, given, static_cast<Real>(step)};
+      for (int f = 0; f < field_count<S>; ++f) {
+        g.state[f] = state_[f].data();
+        g.next[f] = next_[f].data();
+      }
+      return g;
+    }
+
+    void take_step(const conditions<S, Real>& given, index step) {
+      [&]<int... Stage>(std::integer_sequence<int, Stage...>) { (take_stage<Stage>(given, step), ...); }
+      (std::make_integer_sequence<int, stage_count<S>>{});
+    }
+
+   public: // nvcc: no extended lambda in a private member function
+    template <int Stage> void take_stage(const conditions<S, Real>& given, index step) {
+      using namespace kokkos_detail;
+      constexpr auto& program = step_program<S>::value;
+      const auto g = grid_of(given, step);
+      const stage_regions parts = regions_of(program, Stage, extents_, given.boundaries);
+      for_runs<ExecutionSpace>("stet::interior", parts.interior, stage_body<S, Real, Stage, false>{g});
+      for (const cell_range& edge : surround(parts.active, parts.interior))
+        for_runs<ExecutionSpace>("stet::edge", edge, stage_body<S, Real, Stage, true>{g});
+      for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k) {
+        const int f = program.targets[k].field;
+        for (const cell_range& rim : surround(parts.grid, parts.active))
+          for_runs<ExecutionSpace>("stet::rim", rim, copy_body<Real>{g.state[f], g.next[f], extents_});
+        std::swap(state_[f], next_[f]);
+      }
+    }
+
+   private:
+    template <class Reduced, bool Checked>
+    void take_region(kokkos_detail::accumulator& total, const kokkos_detail::grid<S, Real>& g,
+                     const cell_range& region) const {
+      using namespace kokkos_detail;
+      if (region.empty()) return;
+      const index pieces = region.length(0) * region.length(1) * pieces_per_row(region);
+      const Kokkos::View<double*, memory_space> partial("stet::partial", static_cast<std::size_t>(pieces));
+      for_runs<ExecutionSpace, reduction_piece>(
+          "stet::reduce", region, reduce_body<Reduced, S, Real, Checked>{g, region, partial.data()});
+      const auto host = Kokkos::create_mirror_view(partial);
+      Kokkos::deep_copy(host, partial);
+      for (index i = 0; i < pieces; ++i) total.take(host(static_cast<std::size_t>(i)));
+    }
+
+    std::array<index, 3> extents_;
+    std::array<buffer, field_count<S>> state_, next_;
+  };
+};
+
+using kokkos_ref = basic_kokkos_ref<Kokkos::DefaultExecutionSpace>;
+
+} // namespace stet

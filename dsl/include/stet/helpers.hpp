@@ -1,0 +1,124 @@
+#pragma once
+#include <array>
+#include <stet/operators.hpp>
+#include <utility>
+
+/// Difference operators, written in the language itself. All emit their terms in (dz, dy, dx) order.
+namespace stet {
+
+/// Central first difference along an axis (0 is the first), unit spacing: (u₊₁ − u₋₁) / 2.
+template <int Axis, class Field> constexpr auto d(const Field& u) {
+  static_assert(is_field<Field>, "stet: d<axis>(u) takes a field");
+  static_assert(Axis >= 0 && Axis <= 2, "stet: d<axis> takes axis 0, 1 or 2; 0 is the first axis");
+  return 0.5 * (u.along(Axis, 1) - u.along(Axis, -1));
+}
+
+/// Second difference along an axis (0 is the first), unit spacing: u₋₁ − 2 u + u₊₁.
+template <int Axis, class Field> constexpr auto d2(const Field& u) {
+  static_assert(is_field<Field>, "stet: d2<axis>(u) takes a field");
+  static_assert(Axis >= 0 && Axis <= 2, "stet: d2<axis> takes axis 0, 1 or 2; 0 is the first axis");
+  return u.along(Axis, -1) + (-2) * u + u.along(Axis, 1);
+}
+
+namespace detail {
+
+/// (2 radius + 1) to the power of rank.
+constexpr int box_points(int rank, int radius) {
+  int n = 1;
+  for (int a = 0; a < rank; ++a) n *= 2 * radius + 1;
+  return n;
+}
+/// The radius of a box of so many points; -1 when there is none.
+constexpr int box_radius(int rank, int points) {
+  for (int r = 0; box_points(rank, r) <= points; ++r)
+    if (box_points(rank, r) == points) return r;
+  return -1;
+}
+
+/// Offset number `i`, in (dz, dy, dx) order, of a star.
+template <int Rank> constexpr std::array<int, Rank> star_offset(int radius, int i) {
+  std::array<int, Rank> offset{};
+  for (int axis = 0; axis < Rank; ++axis, i -= radius)
+    if (i < radius) return offset[axis] = i - radius, offset;
+  if (i-- == 0) return offset;
+  for (int axis = Rank - 1; axis >= 0; --axis, i -= radius)
+    if (i < radius) return offset[axis] = i + 1, offset;
+  return offset;
+}
+/// Offset number `i`, in (dz, dy, dx) order, of a box.
+template <int Rank> constexpr std::array<int, Rank> box_offset(int radius, int i) {
+  std::array<int, Rank> offset{};
+  for (int axis = Rank - 1; axis >= 0; --axis, i /= 2 * radius + 1)
+    offset[axis] = i % (2 * radius + 1) - radius;
+  return offset;
+}
+
+template <class Field, std::size_t Rank>
+constexpr auto at(const Field& u, const std::array<int, Rank>& offset) {
+  return std::apply([&](auto... o) { return u(o...); }, offset);
+}
+
+/// Σ weight(i) · u(offset(i)), left to right.
+template <int I, int Count, class Field, class Offset, class Weight>
+constexpr auto weighted_sum(const Field& u, const Offset& offset, const Weight& weight) {
+  constexpr auto index = std::integral_constant<int, I>{};
+  if constexpr (I == 0)
+    return weight(index) * at(u, offset(I));
+  else
+    return weighted_sum<I - 1, Count>(u, offset, weight) + weight(index) * at(u, offset(I));
+}
+
+} // namespace detail
+
+/// Σ wᵢ u(offsetᵢ) over a star: 2·rank·radius + 1 weights in (dz, dy, dx) order, so for rank 2 and radius 1:
+/// north, west, centre, east, south. Weights are numbers or expressions; the radius follows from their count.
+template <int Rank, class Field, class... Weights>
+  requires(sizeof...(Weights) > 1)
+constexpr auto star(const Field& u, const Weights&... weights) {
+  static_assert(is_field<Field>, "stet: star<rank>(u, weights...) takes a field first");
+  static_assert((sizeof...(Weights) - 1) % (2 * Rank) == 0,
+                "stet: star<rank>(u, weights...) takes 2 * rank * radius + 1 weights");
+  constexpr int count = sizeof...(Weights), radius = (count - 1) / (2 * Rank);
+  const auto all = std::make_tuple(detail::as_expression(weights)...);
+  return detail::weighted_sum<count - 1, count>(
+      u, [](int i) { return detail::star_offset<Rank>(radius, i); },
+      [&](auto i) { return std::get<i()>(all); });
+}
+/// The same with the weights in an array.
+template <int Rank, class Field, std::size_t N>
+constexpr auto star(const Field& u, const std::array<double, N>& weights) {
+  return std::apply([&](auto... w) { return star<Rank>(u, w...); }, weights);
+}
+
+/// Σ wᵢ u(offsetᵢ) over a box: (2·radius + 1)^rank weights in (dz, dy, dx) order, first row first.
+template <int Rank, class Field, class... Weights>
+  requires(sizeof...(Weights) > 1)
+constexpr auto box(const Field& u, const Weights&... weights) {
+  static_assert(is_field<Field>, "stet: box<rank>(u, weights...) takes a field first");
+  constexpr int count = sizeof...(Weights), radius = detail::box_radius(Rank, count);
+  static_assert(radius >= 0,
+                "stet: box<rank>(u, weights...) takes (2 * radius + 1) to the power of rank weights");
+  const auto all = std::make_tuple(detail::as_expression(weights)...);
+  return detail::weighted_sum<count - 1, count>(
+      u, [](int i) { return detail::box_offset<Rank>(radius < 0 ? 0 : radius, i); },
+      [&](auto i) { return std::get<i()>(all); });
+}
+/// The same with the weights in an array.
+template <int Rank, class Field, std::size_t N>
+constexpr auto box(const Field& u, const std::array<double, N>& weights) {
+  return std::apply([&](auto... w) { return box<Rank>(u, w...); }, weights);
+}
+
+/// The sum of the second differences along all axes, unit spacing (5 points in 2D, 7 in 3D).
+template <int Rank, class Field> constexpr auto laplacian(const Field& u) {
+  static_assert(is_field<Field>, "stet: laplacian<rank>(u) takes a field");
+  static_assert(Rank >= 1 && Rank <= 3, "stet: laplacian<rank> takes rank 1, 2 or 3");
+  if constexpr (Rank == 1)
+    return u(-1) + (-2) * u + u(1);
+  else if constexpr (Rank == 2)
+    return u(-1, 0) + u(0, -1) + (-4) * u + u(0, 1) + u(1, 0);
+  else
+    return u(-1, 0, 0) + u(0, -1, 0) + u(0, 0, -1) + (-6) * u + u(0, 0, 1) + u(0, 1, 0) + u(1, 0, 0);
+}
+
+} // namespace stet

@@ -1,0 +1,19 @@
+#pragma once
+/// Host/device annotation and loop hints: the only macros that the library defines for its own code.
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define STET_HOST_DEVICE __host__ __device__
+#define STET_INLINE __host__ __device__ __forceinline__
+#else
+#define STET_HOST_DEVICE
+#define STET_INLINE inline __attribute__((always_inline))
+#endif
+
+/// In front of a loop whose iterations do not depend on each other (the caller vouches for it).
+#if defined(__clang__)
+#define STET_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define STET_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define STET_INDEPENDENT
+#endif
