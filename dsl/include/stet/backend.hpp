@@ -1,9 +1,7 @@
 #pragma once
 #include <concepts>
-#include <stet/analysis.hpp>
 #include <stet/data.hpp>
-#include <stet/evaluate.hpp>
-#include <stet/region.hpp>
+#include <stet/grid.hpp>
 #include <stet/report.hpp>
 #include <string_view>
 
@@ -12,13 +10,6 @@
 /// A backend is a type `B` with `B::name` and a class template `B::engine<S, Real>` which owns the fields of
 /// one simulation. Arguments have been checked before they get here. All calls return when the work is done.
 namespace stet {
-
-/// What stays the same during a run, by value into kernels.
-template <class S, class Real> struct conditions {
-  static constexpr int fields = field_count<S>, params = param_count<S>;
-  boundary_table<Real, (fields > 0 ? fields : 1)> boundaries;
-  Real param[params > 0 ? params : 1];
-};
 
 /// run_until's arguments: check after every `every`-th step, `value <= tolerance` passes, at most
 /// `max_steps`.

@@ -24,43 +24,6 @@ inline void ensure_initialized() {
   static owner once;
 }
 
-/// What a kernel knows of the grid: by value. Cell (z, y, x) is element (z * ny + y) * nx + x.
-template <class S, class Real> struct grid {
-  std::array<index, 3> extents;
-  const Real* state[field_count<S>]; ///< what is read
-  Real* next[field_count<S>];        ///< what is written; not used for coefficients
-  conditions<S, Real> given;
-  Real step_number;
-
-  STET_INLINE index at(index z, index y, index x) const { return (z * extents[1] + y) * extents[2] + x; }
-};
-
-/// A cell as evaluate() sees it. Unchecked: every access lies in the grid.
-template <class S, class Real, bool Checked> struct cell {
-  const grid<S, Real>& g;
-  index z, y, x;
-
-  template <int F, int Dz, int Dy, int Dx> STET_INLINE Real field() const {
-    if constexpr (Checked) {
-      // Axis by axis, x first; the first dirichlet face crossed gives the value.
-      index i[3] = {z + Dz, y + Dy, x + Dx};
-      for (int axis = 2; axis >= 0; --axis) {
-        const auto& kind = g.given.boundaries.kind[F];
-        const int side = fold(i[axis], g.extents[axis], kind[2 * axis], kind[2 * axis + 1]);
-        if (side >= 0) return g.given.boundaries.value[F][2 * axis + side];
-      }
-      return g.state[F][g.at(i[0], i[1], i[2])];
-    } else {
-      return g.state[F][g.at(z + Dz, y + Dy, x) + Dx];
-    }
-  }
-  template <int P> STET_INLINE Real param() const { return g.given.param[P]; }
-  template <int Axis> STET_INLINE Real coord() const {
-    return static_cast<Real>(Axis == 0 ? z : Axis == 1 ? y : x);
-  }
-  STET_INLINE Real step() const { return g.step_number; }
-};
-
 /// Cells are visited in runs along x: long ones on a CPU, where the compiler vectorises them, single cells on
 /// a GPU.
 template <class ExecutionSpace>
@@ -136,24 +99,6 @@ template <class Real, bool In> struct transfer_body {
       else
         outside(z, y, x) = inside;
     }
-  }
-};
-
-/// A running reduction: NaN, once seen, stays.
-struct accumulator {
-  reduction_kind kind;
-  double value;
-  STET_HOST_DEVICE explicit accumulator(reduction_kind k)
-      : kind(k), value(k == reduction_kind::max   ? -HUGE_VAL
-                       : k == reduction_kind::min ? HUGE_VAL
-                                                  : 0.0) {}
-  STET_HOST_DEVICE void take(double v) {
-    if (kind == reduction_kind::max)
-      value = v > value || v != v ? v : value;
-    else if (kind == reduction_kind::min)
-      value = v < value || v != v ? v : value;
-    else
-      value += v;
   }
 };
 
@@ -307,8 +252,8 @@ template <class ExecutionSpace> struct basic_kokkos_ref {
       return std::chrono::steady_clock::now();
     }
 
-    kokkos_detail::grid<S, Real> grid_of(const conditions<S, Real>& given, index step) const {
-      kokkos_detail::grid<S, Real> g{extents_, {}, {}, given, static_cast<Real>(step)};
+    grid<S, Real> grid_of(const conditions<S, Real>& given, index step) const {
+      grid<S, Real> g{extents_, extents_[2], {}, {}, given, static_cast<Real>(step)};
       for (int f = 0; f < field_count<S>; ++f) {
         g.state[f] = state_[f].data();
         g.next[f] = next_[f].data();
@@ -340,8 +285,7 @@ template <class ExecutionSpace> struct basic_kokkos_ref {
 
    private:
     template <class Reduced, bool Checked>
-    void take_region(kokkos_detail::accumulator& total, const kokkos_detail::grid<S, Real>& g,
-                     const cell_range& region) const {
+    void take_region(accumulator& total, const grid<S, Real>& g, const cell_range& region) const {
       using namespace kokkos_detail;
       if (region.empty()) return;
       const index pieces = region.length(0) * region.length(1) * pieces_per_row(region);
