@@ -43,7 +43,7 @@ struct grid {
 
   std::string name() const {
     std::string text;
-    for (index extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
+    for (index extent : extents) text.append(text.empty() ? "" : "x").append(std::to_string(extent));
     return text;
   }
   index cells() const {

@@ -193,7 +193,7 @@ std::optional<std::string> stray(int argc, const char* const* argv, const po::op
 
 std::string options::size() const {
   std::string text;
-  for (index extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  for (index extent : extents) text.append(text.empty() ? "" : "x").append(std::to_string(extent));
   return text;
 }
 
