@@ -144,6 +144,13 @@ template <class Program> constexpr bool writes_field(const Program& p, int stage
   return false;
 }
 
+/// Whether a program reads stet::step_index.
+template <class Program> constexpr bool reads_step(const Program& p) {
+  for (int i = 0; i < p.node_count; ++i)
+    if (p.nodes[i].kind == op::step) return true;
+  return false;
+}
+
 /// Bytes per cell that a step must move when every stage streams memory: each field that a stage reads or
 /// writes once each way.
 template <class Program>

@@ -60,7 +60,10 @@ template <int Rank> constexpr std::array<index, 3> padded(const std::array<index
 
 inline std::string to_string(const std::array<index, 3>& values, int rank) {
   std::string s;
-  for (int a = 3 - rank; a < 3; ++a) s += (s.empty() ? "" : "x") + std::to_string(values[a]);
+  for (int a = 3 - rank; a < 3; ++a) {
+    if (!s.empty()) s += 'x';
+    s += std::to_string(values[a]);
+  }
   return s;
 }
 

@@ -14,13 +14,18 @@ class error : public std::runtime_error {
   /// \param problem  what is wrong, with the offending value
   /// \param remedy   what to do about it
   error(std::string argument, const std::string& problem, const std::string& remedy)
-      : std::runtime_error("stet: " + argument + ": " + problem + "; " + remedy),
-        argument_(std::move(argument)) {}
+      : std::runtime_error(sentence(argument, problem, remedy)), argument_(std::move(argument)) {}
 
   /// The argument at fault.
   const std::string& argument() const noexcept { return argument_; }
 
  private:
+  static std::string sentence(const std::string& argument, const std::string& problem,
+                              const std::string& remedy) {
+    std::string s = "stet: ";
+    return s.append(argument).append(": ").append(problem).append("; ").append(remedy);
+  }
+
   std::string argument_;
 };
 

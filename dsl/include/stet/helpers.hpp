@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <stet/operators.hpp>
+#include <tuple>
 #include <utility>
 
 /// Difference operators, written in the language itself. All emit their terms in (dz, dy, dx) order.

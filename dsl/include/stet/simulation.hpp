@@ -56,6 +56,7 @@ template <class S, class Real, class Backend> class simulation {
   using value_type = Real;
   using backend = Backend;
   static constexpr int rank = rank_of<S>;
+  using engine = typename Backend::template engine<S, Real>;
 
   /// A grid of these extents, first axis first, x last: `simulation<S, Real> sim({nz, ny, nx})`.
   /// \throws stet::error extents below 1, fields beyond 2^63 bytes, or out of memory
@@ -166,6 +167,10 @@ template <class S, class Real, class Backend> class simulation {
     return engine_->template reduce<reduced>(checked_conditions(reduced::value), step_);
   }
 
+  /// What the backend lets the caller choose, from the next run on; absent when it has no options.
+  auto& options() requires requires(engine& e) { e.options(); }
+  { return engine_->options(); }
+
   /// Extents, first axis first.
   std::array<index, rank> extents() const {
     std::array<index, rank> e{};
@@ -177,7 +182,6 @@ template <class S, class Real, class Backend> class simulation {
   index step() const { return step_; }
 
  private:
-  using engine = typename Backend::template engine<S, Real>;
   static_assert(engine_for<engine, S, Real>);
   using condition = conditions<S, Real>;
 
