@@ -1,0 +1,19 @@
+#pragma once
+#include <array>
+#include <string_view>
+
+/// What a user may ask of a run on the GPU. No CUDA needed.
+namespace stet::cuda {
+
+/// How the steps are carried out.
+enum class strategy {
+  automatic,      ///< the plan chooses
+  per_step,       ///< one launch per stage
+  per_step_graph, ///< the same, launches replayed from a CUDA graph
+  resident,       ///< one launch for all steps; all fields stay in shared memory
+};
+inline constexpr std::array<std::string_view, 4> strategy_names{"auto", "per_step", "per_step_graph",
+                                                                "resident"};
+constexpr std::string_view name_of(strategy s) { return strategy_names[static_cast<int>(s)]; }
+
+} // namespace stet::cuda

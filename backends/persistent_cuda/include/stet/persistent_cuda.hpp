@@ -1,0 +1,330 @@
+#pragma once
+#if !defined(__CUDACC__)
+#error                                                                                                       \
+    "stet: stet::persistent_cuda needs a CUDA source file: compile this one as CUDA (nvcc -x cu, or LANGUAGE CUDA)"
+#endif
+#include <optional>
+#include <stet/backend.hpp>
+#include <stet/cuda/kernels/per_step.cuh>
+#include <stet/cuda/kernels/reduce.cuh>
+#include <stet/cuda/kernels/resident.cuh>
+#include <stet/cuda/kernels/transfer.cuh>
+#include <stet/cuda/plan/policy.hpp>
+#include <stet/cuda/plan/tiling.hpp>
+#include <stet/cuda/runtime/error.hpp>
+#include <stet/cuda/runtime/graph.hpp>
+#include <stet/cuda/runtime/launch.hpp>
+#include <stet/cuda/runtime/memory.hpp>
+#include <stet/cuda/runtime/nvtx.hpp>
+#include <stet/cuda/runtime/query_device.hpp>
+#include <stet/cuda/runtime/stream.hpp>
+
+/// The hand-tuned CUDA backend.
+namespace stet {
+
+/// Runs on the device that is current when the simulation is made, on a stream of its own unless one is
+/// given.
+///
+/// Two copies of each written field, one of each coefficient, rows padded to 128 bytes.
+struct persistent_cuda {
+  static constexpr std::string_view name = "persistent_cuda";
+
+  /// What may be chosen per simulation, from the next run on: `sim.options().strategy = ...`.
+  struct options {
+    cuda::strategy strategy = cuda::strategy::automatic;
+    std::optional<cudaStream_t> stream; ///< the caller's; none: the simulation's own
+  };
+
+  template <class S, class Real> class engine {
+   public:
+    explicit engine(const std::array<index, 3>& extents)
+        : extents_(extents), pitch_((extents[2] + row_cells - 1) / row_cells * row_cells) {
+      const auto blocks = cuda::block_count::covering<Real>(extents);
+      if (blocks.total() > std::numeric_limits<int>::max() || extents[0] > std::numeric_limits<int>::max() ||
+          extents[1] / cuda::per_step_rows > std::numeric_limits<int>::max())
+        throw error("extents",
+                    stet::detail::to_string(extents, rank_of<S>) + " needs more than 2^31 blocks of threads",
+                    "use a smaller grid");
+      for (int f = 0; f < field_count<S>; ++f) {
+        state_[f] = allocate();
+        if (f < assigned_count<S>) next_[f] = allocate();
+      }
+      STET_CUDA_CHECK(cudaStreamSynchronize(stream()));
+    }
+
+    persistent_cuda::options& options() { return options_; }
+
+    /// Host or device memory.
+    void copy_in(int field, const strided<const Real>& source) {
+      if (cuda::is_device_pointer(source.data)) return transfer<true>(field, source);
+      std::vector<Real> rows(static_cast<std::size_t>(buffer_cells()));
+      for_rows(
+          [&](Real* row, index z, index y) {
+            for (index x = 0; x < extents_[2]; ++x) row[x] = source(z, y, x);
+          },
+          rows);
+      copy(state_[field].data(), rows.data(), cudaMemcpyHostToDevice);
+    }
+    void copy_out(int field, const strided<Real>& sink) const {
+      if (cuda::is_device_pointer(sink.data)) return transfer<false>(field, sink);
+      std::vector<Real> rows(static_cast<std::size_t>(buffer_cells()));
+      copy(rows.data(), state_[field].data(), cudaMemcpyDeviceToHost);
+      for_rows(
+          [&](const Real* row, index z, index y) {
+            for (index x = 0; x < extents_[2]; ++x) sink(z, y, x) = row[x];
+          },
+          rows);
+    }
+
+    run_report run(const conditions<S, Real>& given, index first_step, index steps) {
+      return timed("stet::run", [&](run_report& report) {
+        const auto choice = choose(given, steps);
+        report.strategy = name_of(choice.how);
+        report.steps = steps;
+        if (choice.how == cuda::strategy::resident)
+          run_resident(given, choice.tiles, first_step, stop_rule{0, 0, steps}, report);
+        else
+          advance(choice.how, given, first_step, steps);
+      });
+    }
+
+    run_report run_until(const conditions<S, Real>& given, index first_step, const stop_rule& rule) {
+      return timed("stet::run_until", [&](run_report& report) {
+        const auto choice = choose(given, std::min(rule.every, rule.max_steps));
+        report.strategy = name_of(choice.how);
+        if (choice.how == cuda::strategy::resident)
+          return run_resident(given, choice.tiles, first_step, rule, report);
+        while (report.steps < rule.max_steps && !report.converged) {
+          const index stretch = std::min(rule.every, rule.max_steps - report.steps);
+          advance(choice.how, given, first_step + report.steps, stretch);
+          report.steps += stretch;
+          if (stretch < rule.every) break;
+          report.residual = reduce<residual_program<S>>(given, first_step + report.steps);
+          report.converged = report.residual <= rule.tolerance;
+        }
+      });
+    }
+
+    /// \tparam Reduced a reduction_program
+    template <class Reduced> double reduce(const conditions<S, Real>& given, index step) const {
+      const cuda::nvtx_range range("stet::reduce");
+      const cuda::device_array<double> partial(cuda::reduce_blocks);
+      const auto active = regions_of(Reduced::value, 0, extents_, given.boundaries).active;
+      cuda::launch(cuda::reduce_kernel<Reduced, S, Real>, dim3(cuda::reduce_blocks),
+                   dim3(cuda::reduce_threads), 0, stream(), "reduce", grid_of(given, step), active,
+                   partial.data());
+      std::vector<double> host(cuda::reduce_blocks);
+      partial.download(host, stream());
+      accumulator total(Reduced::kind);
+      for (double v : host) total.take(v);
+      return Reduced::kind == reduction_kind::norm2 ? std::sqrt(total.value) : total.value;
+    }
+
+   private:
+    static constexpr index row_cells = 128 / sizeof(Real);
+    /// Steps in one graph: even, so that each field is back in the buffer where it was.
+    static constexpr index graph_steps = 32;
+
+    cudaStream_t stream() const { return options_.stream.value_or(own_stream_.get()); }
+    index buffer_cells() const { return extents_[0] * extents_[1] * pitch_; }
+
+    cuda::device_array<Real> allocate() const {
+      cuda::device_array<Real> a(buffer_cells());
+      a.fill_bytes(0, stream());
+      return a;
+    }
+
+    template <class F, class Rows> void for_rows(F&& f, Rows& rows) const {
+      for (index z = 0; z < extents_[0]; ++z)
+        for (index y = 0; y < extents_[1]; ++y) f(rows.data() + (z * extents_[1] + y) * pitch_, z, y);
+    }
+
+    void copy(Real* to, const Real* from, cudaMemcpyKind kind) const {
+      STET_CUDA_CHECK(
+          cudaMemcpyAsync(to, from, static_cast<std::size_t>(buffer_cells()) * sizeof(Real), kind, stream()));
+      STET_CUDA_CHECK(cudaStreamSynchronize(stream()));
+    }
+
+    template <bool In, class Outside> void transfer(int field, const Outside& outside) const {
+      const index cells = extents_[0] * extents_[1] * extents_[2];
+      cuda::launch(cuda::transfer_kernel<In, Real>,
+                   dim3(unsigned(std::min<index>((cells + 255) / 256, 1 << 16))), dim3(256), 0, stream(),
+                   "transfer", const_cast<Real*>(state_[field].data()), pitch_, outside, extents_);
+      STET_CUDA_CHECK(cudaStreamSynchronize(stream()));
+    }
+
+    grid<S, Real> grid_of(const conditions<S, Real>& given, index step) const {
+      grid<S, Real> g{extents_, pitch_, {}, {}, given, static_cast<Real>(step)};
+      for (int f = 0; f < field_count<S>; ++f) {
+        g.state[f] = state_[f].data();
+        g.next[f] = const_cast<Real*>(next_[f].data());
+      }
+      return g;
+    }
+
+    /// Times what `body` puts into the stream, and waits for it.
+    template <class Body> run_report timed(const char* what, Body&& body) {
+      const cuda::nvtx_range range(what);
+      cuda::event start, stop;
+      run_report report;
+      start.record(stream());
+      body(report);
+      stop.record(stream());
+      report.seconds = stop.seconds_since(start);
+      return report;
+    }
+
+    struct choice {
+      cuda::strategy how;
+      cuda::tiling tiles; // of resident
+    };
+
+    /// The strategy of the next run. \throws stet::error when a forced one cannot hold the problem
+    choice choose(const conditions<S, Real>& given, index steps) const {
+      using cuda::strategy;
+      const strategy asked = options_.strategy;
+      if (asked == strategy::per_step) return {asked, {}};
+      if (asked == strategy::per_step_graph) {
+        if (!same_every_step)
+          throw error("strategy per_step_graph",
+                      "the stencil reads stet::step_index, which a replayed launch cannot follow",
+                      "use per_step");
+        return {asked, {}};
+      }
+      const auto tiles = resident_tiling(given);
+      if (asked == strategy::resident && !tiles.refusal.empty())
+        throw error("strategy resident", tiles.refusal, "use per_step, or leave the choice to the plan");
+      if (tiles.refusal.empty() && (asked == strategy::resident || steps > 1))
+        return {strategy::resident, tiles.tiles};
+      return {same_every_step && steps >= 2 * graph_steps ? strategy::per_step_graph : strategy::per_step,
+              {}};
+    }
+
+    /// Takes `steps` steps, a launch per stage, in stream order.
+    void advance(cuda::strategy how, const conditions<S, Real>& given, index first_step, index steps) {
+      const index replays = how == cuda::strategy::per_step_graph ? steps / graph_steps : 0;
+      if (replays > 0) replay(given, replays);
+      for (index s = replays * graph_steps; s < steps; ++s) take_step(given, first_step + s);
+    }
+
+    /// Which axes wrap: −1 when fields that are read along the axis differ.
+    static std::array<int, 3> periodicity(const conditions<S, Real>& given) {
+      std::array<int, 3> result{0, 0, 0};
+      for (int axis = 0; axis < 3; ++axis) {
+        bool any = false, all = true;
+        for (int f = 0; f < field_count<S>; ++f) {
+          reach r = reach_into(step_program<S>::value, -1, f);
+          if constexpr (stet::detail::has_residual<S>)
+            r = merge(r, reach_into(residual_program<S>::value, -1, f));
+          if (r.low[axis] == 0 && r.high[axis] == 0) continue;
+          const bool wraps = given.boundaries.kind[f][2 * axis] == boundary_kind::periodic;
+          any = any || wraps;
+          all = all && wraps;
+        }
+        result[axis] = any ? (all ? 1 : -1) : 0;
+      }
+      return result;
+    }
+
+    cuda::tiling_choice resident_tiling(const conditions<S, Real>& given) const {
+      const auto wraps = periodicity(given);
+      cuda::tiling_choice none;
+      for (int w : wraps)
+        if (w < 0) {
+          none.refusal = "some fields are periodic along an axis and others are not";
+          return none;
+        }
+      if (!device_.cooperative_launch) {
+        none.refusal = "the device has no cooperative launch";
+        return none;
+      }
+      constexpr std::int64_t static_shared = cuda::resident_threads * sizeof(double);
+      return cuda::choose_tiling(cuda::stencil_costs_of<S, Real>(), extents_,
+                                 {wraps[0] > 0, wraps[1] > 0, wraps[2] > 0}, device_,
+                                 device_.shared_per_block_optin - static_shared);
+    }
+
+    /// \param rule every = 0: no checks
+    void run_resident(const conditions<S, Real>& given, const cuda::tiling& tiles, index first_step,
+                      const stop_rule& rule, run_report& report) {
+      if (rule.max_steps == 0) return;
+      constexpr auto& program = step_program<S>::value;
+      const auto wraps = periodicity(given);
+      const cuda::device_array<double> partial(tiles.blocks());
+      const cuda::device_array<cuda::resident_result> result(1);
+      cuda::resident_arguments<S, Real> a{};
+      a.g = grid_of(given, 0);
+      a.t = tiles;
+      const auto set_box = [&](int(&lo)[3], int(&hi)[3], const cell_range& range) {
+        for (int axis = 0; axis < 3; ++axis) {
+          a.periodic[axis] = wraps[axis] > 0;
+          lo[axis] = a.periodic[axis] ? -(1 << 30) : int(range.lo[axis]);
+          hi[axis] = a.periodic[axis] ? 1 << 30 : int(range.hi[axis]);
+        }
+      };
+      for (int s = 0; s < stage_count<S>; ++s) {
+        const auto parts = regions_of(program, s, extents_, given.boundaries);
+        set_box(a.active_lo[s], a.active_hi[s], parts.active);
+        set_box(a.inner_lo[s], a.inner_hi[s], parts.interior);
+      }
+      a.first_step = first_step;
+      a.steps = rule.max_steps;
+      a.check_every = rule.every;
+      a.tolerance = rule.tolerance;
+      if constexpr (stet::detail::has_residual<S>)
+        set_box(a.reduce_lo, a.reduce_hi,
+                regions_of(residual_program<S>::value, 0, extents_, given.boundaries).active);
+      a.partial = partial.data();
+      a.result = result.data();
+      cuda::launch_cooperative(
+          cuda::resident_kernel<S, Real>,
+          {.grid = dim3(unsigned(tiles.blocks())),
+           .block = dim3(cuda::resident_threads),
+           .dynamic_shared = static_cast<std::size_t>(tiles.shared_bytes(cuda::stencil_costs_of<S, Real>())),
+           .stream = stream(),
+           .name = "resident"},
+          a);
+      std::array<cuda::resident_result, 1> told{};
+      result.download(told, stream());
+      for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
+      report.steps = told[0].steps;
+      report.converged = told[0].converged;
+      if (rule.every > 0 && told[0].steps >= rule.every) report.residual = told[0].residual;
+    }
+
+    /// Captures graph_steps steps and replays them.
+    void replay(const conditions<S, Real>& given, index times) {
+      const auto graph = cuda::graph::captured(stream(), [&] {
+        for (index s = 0; s < graph_steps; ++s) take_step(given, 0);
+      });
+      for (index i = 0; i < times; ++i) graph.launch(stream());
+      STET_CUDA_CHECK(cudaStreamSynchronize(stream())); // before the graph goes
+    }
+
+    void take_step(const conditions<S, Real>& given, index step) {
+      [&]<int... Stage>(std::integer_sequence<int, Stage...>) { (take_stage<Stage>(given, step), ...); }
+      (std::make_integer_sequence<int, stage_count<S>>{});
+    }
+
+    template <int Stage> void take_stage(const conditions<S, Real>& given, index step) {
+      constexpr auto& program = step_program<S>::value;
+      const auto blocks = cuda::block_count::covering<Real>(extents_);
+      cuda::launch(cuda::per_step_kernel<S, Stage, Real>, dim3(unsigned(blocks.total())),
+                   dim3(32, cuda::per_step_rows), 0, stream(), "per_step", grid_of(given, step),
+                   regions_of(program, Stage, extents_, given.boundaries), blocks);
+      for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k)
+        std::swap(state_[program.targets[k].field], next_[program.targets[k].field]);
+    }
+
+    static constexpr bool same_every_step = !reads_step(step_program<S>::value);
+
+    std::array<index, 3> extents_;
+    index pitch_;
+    cuda::device_facts device_ = cuda::current_device();
+    persistent_cuda::options options_;
+    cuda::stream own_stream_;
+    std::array<cuda::device_array<Real>, field_count<S>> state_, next_;
+  };
+};
+
+} // namespace stet
