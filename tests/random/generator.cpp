@@ -32,6 +32,8 @@ std::string number(double v) {
   return s.str();
 }
 
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 class writer {
 public:
   writer(std::uint64_t seed, int number) : random_(seed * 1000003 + std::uint64_t(number)), id_(number) {
@@ -73,19 +75,22 @@ public:
     std::string field_list, field_info, numbers, param_list, param_data;
     for (int f = 0; f < field_count(); ++f) {
       field_info += "{\"" + name(f) + "\", " + (is_integer(f) ? "true" : "false") + "}, ";
-      if (f >= assigned_ && !used_fields_[std::size_t(f)]) continue; // a coefficient that no expression reads
+      if (f >= assigned_ && !contains(stages_code, "{op::field, 0, " + std::to_string(f) + ",")) continue;
       out << "inline constexpr stet::field<\"" << name(f) << "\"> " << name(f) << ";\n";
       field_list += (field_list.empty() ? "" : ", ") + name(f);
       numbers += std::to_string(f) + ", ";
     }
     for (int p = 0; p < params_; ++p) {
       param_data += number(param_values_[std::size_t(p)]) + ", ";
-      if (!used_params_[std::size_t(p)]) continue;
+      if (!contains(stages_code, "{op::param, 0, " + std::to_string(p) + "}")) continue;
       out << "inline constexpr stet::param<\"p" << p << "\"> p" << p << ";\n";
       param_list += (param_list.empty() ? "" : ", ") + ("std::pair{p" + std::to_string(p) + ", ") +
                     number(param_values_[std::size_t(p)]) + "}";
     }
-    out << "struct stencil {\n  static constexpr auto step() {\n    return " << stages_text << ";\n  }\n};\n";
+    bool offsets_given = false; // they tell the library the rank
+    for (int f = 0; f < field_count(); ++f) offsets_given = offsets_given || contains(stages_text, name(f) + "(");
+    out << "struct stencil {\n" << (offsets_given ? "" : "  static constexpr int rank = " + std::to_string(rank_) + ";\n")
+        << "  static constexpr auto step() {\n    return " << stages_text << ";\n  }\n};\n";
     out << "const oracle::program data{\"" << ns << "\", " << rank_ << ",\n  {" << field_info << "}, " << assigned_
         << ",\n  {" << param_data << "},\n  {\n"
         << stages_code << "  },\n  {\n";
@@ -94,8 +99,8 @@ public:
     const std::string type = single_ ? "float" : "double";
     out << "const random_stencils::entry listed{data, \"" << type << "\"};\n";
     out << "TEST(random_stencils, " << ns << "_rank" << rank_ << "_" << type << ") {\n"
-        << "  random_stencils::check<" << rank_ << ", stencil, " << type << ">(data, std::tuple{" << field_list << "}, {"
-        << numbers << "}, std::tuple{" << param_list << "});\n}\n";
+        << "  random_stencils::check<" << rank_ << ", stencil, " << type << ">(data, std::make_tuple(" << field_list << "), {"
+        << numbers << "}, std::make_tuple(" << param_list << "));\n}\n";
     out << "} // namespace " << ns << "\n\n";
     return out.str();
   }
@@ -113,7 +118,6 @@ private:
   expr leaf_literal(double v) { return {number(v), "{op::literal, " + number(v) + "}", v, v, 0}; }
 
   expr access(int f) {
-    used_fields_[std::size_t(f)] = true;
     int d[3] = {0, 0, 0};
     std::string args;
     bool centre = true;
@@ -134,7 +138,6 @@ private:
 
   expr param() {
     const int p = pick(0, params_ - 1);
-    used_params_[std::size_t(p)] = true;
     const double v = param_values_[std::size_t(p)];
     return {"p" + std::to_string(p), "{op::param, 0, " + std::to_string(p) + "}", v, v, 0};
   }
@@ -179,7 +182,7 @@ private:
                          : call("mod", sum, leaf_literal(pick(2, 5)), 0, 4, 0);
     }
     default:
-      return unary("stet::floor(", "floor", times(coordinate_sum(), leaf_literal(chance(0.5) ? 0.25 : 0.5)), 0, 512, 0);
+      return unary("stet::floor(", "floor", times(coordinate_sum(), leaf_literal(chance(0.5) ? 0.25 : 0.5)), -5, 512, 0);
     }
     return e;
   }
@@ -187,7 +190,8 @@ private:
   expr coordinate_sum() {
     const int a = pick(0, rank_ - 1);
     const expr first{"stet::coord<" + std::to_string(a) + ">", "{op::coord, 0, " + std::to_string(a) + "}", 0, 512, 0};
-    if (chance(0.3)) return first;
+    if (chance(0.2)) return first;
+    if (chance(0.3)) return infix("-", "sub", first, leaf_literal(pick(1, 9)), -9, 512, 0); // negative near the low face
     if (chance(0.5)) return plus(first, {"stet::step_index", "{op::step_index}", 0, 64, 0});
     const int b = pick(0, rank_ - 1);
     return plus(first, {"stet::coord<" + std::to_string(b) + ">", "{op::coord, 0, " + std::to_string(b) + "}", 0, 512, 0});
@@ -199,7 +203,7 @@ private:
       return chance(0.5) ? infix("&&", "both", a, b, 0, 1, 0) : infix("||", "either", a, b, 0, 1, 0);
     }
     static const char* const signs[][2] = {{"<", "lt"}, {"<=", "le"}, {">", "gt"}, {">=", "ge"}, {"==", "eq"}, {"!=", "ne"}};
-    const auto& sign = signs[pick(0, 5)];
+    const auto& sign = signs[(id_ + next_sign_++) % 6]; // dealt, too
     return infix(sign[0], sign[1], integer(), leaf_literal(pick(0, 3)), 0, 1, 0);
   }
 
@@ -243,7 +247,7 @@ private:
       const double e = exponents[pick(0, 3)];
       return call("pow", in, leaf_literal(e), 0, std::pow(in.hi, e), in.slope * e * std::pow(in.hi, std::max(0.0, e - 1)) * 1.2);
     }
-    case 10: return times(half, unary("stet::floor(", "floor", times(coordinate_sum(), leaf_literal(0.25)), 0, 512, 0));
+    case 10: return times(half, unary("stet::floor(", "floor", times(coordinate_sum(), leaf_literal(0.25)), -3, 512, 0));
     case 11: return times(half, call("mod", coordinate_sum(), leaf_literal(pick(2, 5)), 0, 4, 0));
     case 12: return unary("stet::parity(", "parity", coordinate_sum(), 0, 1, 0);
     case 13: return unary("(-", "neg", a, -a.hi, -a.lo, a.slope);
@@ -324,10 +328,9 @@ private:
   }
 
   std::mt19937_64 random_;
-  int id_, rank_, reach_, assigned_, coefficients_, integers_, params_, next_ = 0;
+  int id_, rank_, reach_, assigned_, coefficients_, integers_, params_, next_ = 0, next_sign_ = 0;
   bool single_;
   std::vector<double> param_values_;
-  bool used_fields_[8] = {}, used_params_[4] = {};
 };
 
 } // namespace

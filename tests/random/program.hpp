@@ -122,7 +122,10 @@ T evaluate(const program& p, const setting& s, const state<T>& old, const code& 
       case op::min: r = std::fmin(a, b); break;
       case op::max: r = std::fmax(a, b); break;
       case op::pow: r = std::pow(a, b); break;
-      case op::mod: r = std::fmod(a, b); break;
+      case op::mod: // with the sign of b
+        r = std::fmod(a, b);
+        if (r != 0 && (r < 0) != (b < 0)) r += b;
+        break;
       default: throw std::logic_error("not an operator of two values");
       }
     }
