@@ -49,6 +49,14 @@ TEST_F(gpu_device, a_device_that_is_not_there_is_a_sentence) {
   EXPECT_SENTENCE(stet::cuda::query_device(stet::cuda::device_count()), "cudaErrorInvalidDevice");
 }
 
+TEST_F(gpu_device, a_check_clears_the_last_error) {
+  const cudaError_t status = cudaSetDevice(-1);
+  ASSERT_NE(status, cudaSuccess);
+  ASSERT_EQ(cudaPeekAtLastError(), status);
+  EXPECT_THROW(STET_CUDA_CHECK(status), stet::cuda::error);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+}
+
 TEST_F(gpu_device, asking_about_another_device_leaves_the_current_one) {
   const int last = stet::cuda::device_count() - 1; // the same one where there is one
   const int current = stet::cuda::current_ordinal();

@@ -84,7 +84,7 @@ inline void check_l2_policy(const l2_policy& policy, const device_facts& facts) 
                       "a window of " + std::to_string(policy.bytes) +
                           " bytes is beyond the device's largest, " +
                           std::to_string(facts.access_policy_window_max),
-                      "use a smaller window, e.g. by fitted_l2_policy()");
+                      "use a smaller window, such as fitted_l2_policy() makes");
   }
   if (!(policy.hit_ratio >= 0 && policy.hit_ratio <= 1)) {
     throw stet::error("l2_window", "the hit ratio is " + std::to_string(policy.hit_ratio),
