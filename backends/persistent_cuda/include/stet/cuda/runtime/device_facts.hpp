@@ -16,7 +16,9 @@ struct device_facts {
   int compute_minor = 0;  ///< and 0
   int driver_version = 0; ///< as CUDA counts: 13000 is 13.0
 
-  /// Multiprocessors that this process may use: under MPS its share, in a MIG instance those of the instance.
+  /// Multiprocessors as the driver reports them to this process; in a MIG instance those of the instance. A
+  /// context that may use fewer of them (a share under MPS, a green context) is found out by the launch at
+  /// the latest: see launch_cooperative().
   int sm_count = 0;
   int warp_size = 32;
   double clock_ghz = 0;       ///< peak SM clock

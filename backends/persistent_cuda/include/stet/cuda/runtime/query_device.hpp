@@ -28,9 +28,8 @@ inline int device_count() noexcept {
   return count;
 }
 
-/// Facts of one device. Initialises its context, which takes a fraction of a second the first time: a share
-/// of the multiprocessors under MPS shows only then. Does not synchronise; does not change the current
-/// device.
+/// Facts of one device. Initialises its context first, so that what a context restricts can show; that takes
+/// a fraction of a second the first time. Does not synchronise; does not change the current device.
 ///
 /// \throws cuda::error when there is no such device
 inline device_facts query_device(int ordinal) {
