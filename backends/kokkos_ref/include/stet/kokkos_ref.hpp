@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <stet/backend.hpp>
+#include <stet/unrolled.hpp>
 
 /// The reference backend: plain loops over two copies of each field, on any Kokkos execution space. It is the
 /// oracle for the others, so it is written to be read. It uses only what Kokkos 3.4 to 5 have in common.
@@ -59,20 +60,17 @@ template <class S, class Real, int Stage, bool Checked> struct stage_body {
   STET_INLINE void operator()(index z, index y, index first, index last) const {
     const grid<S, Real> local = g; // in registers: no store can change it
     STET_INDEPENDENT
-    for (index x = first; x < last; ++x) update(cell<S, Real, Checked>{local, z, y, x}, targets{});
+    for (index x = first; x < last; ++x) {
+      const cell<S, Real, Checked> at{local, z, y, x};
+      unrolled<count>([&](auto k) {
+        constexpr target t = program::value.targets[begin + k];
+        local.next[t.field][local.at(z, y, x)] = evaluate<program, t.root, Real>(at);
+      });
+    }
   }
 
  private:
   static constexpr int begin = program::value.first[Stage], count = program::value.first[Stage + 1] - begin;
-  using targets = std::make_integer_sequence<int, count>;
-
-  template <int... K>
-  static STET_INLINE void update(const cell<S, Real, Checked>& at, std::integer_sequence<int, K...>) {
-    const index i = at.g.at(at.z, at.y, at.x);
-    ((at.g.next[program::value.targets[begin + K].field][i] =
-          evaluate<program, program::value.targets[begin + K].root, Real>(at)),
-     ...);
-  }
 };
 
 /// Carries cells that a stage does not update over to `next`.
@@ -262,8 +260,7 @@ template <class ExecutionSpace> struct basic_kokkos_ref {
     }
 
     void take_step(const conditions<S, Real>& given, index step) {
-      [&]<int... Stage>(std::integer_sequence<int, Stage...>) { (take_stage<Stage>(given, step), ...); }
-      (std::make_integer_sequence<int, stage_count<S>>{});
+      unrolled<stage_count<S>>([&](auto stage) { take_stage<stage()>(given, step); });
     }
 
    public: // nvcc: no extended lambda in a private member function

@@ -302,8 +302,7 @@ struct persistent_cuda {
     }
 
     void take_step(const conditions<S, Real>& given, index step) {
-      [&]<int... Stage>(std::integer_sequence<int, Stage...>) { (take_stage<Stage>(given, step), ...); }
-      (std::make_integer_sequence<int, stage_count<S>>{});
+      unrolled<stage_count<S>>([&](auto stage) { take_stage<stage()>(given, step); });
     }
 
     template <int Stage> void take_stage(const conditions<S, Real>& given, index step) {

@@ -2,6 +2,7 @@
 #include <stet/cuda/device/rows.hpp>
 #include <stet/cuda/device/vector.cuh>
 #include <stet/grid.hpp>
+#include <stet/unrolled.hpp>
 
 /// One launch per stage: the baseline, and the strategy that can run everything.
 ///
@@ -100,56 +101,51 @@ __global__ void __launch_bounds__(32 * per_step_rows)
   if (y >= g.extents[1]) return; // whole warps
 
   const cell_range &inner = regions.interior, &active = regions.active;
-  bool done = false;
-  if (z >= inner.lo[0] && z < inner.hi[0] && y >= inner.lo[1] && y < inner.hi[1]) {
-    window_type window;
-    [&]<int... R>(std::integer_sequence<int, R...>) {
-      (window.template load<R>(
-           g.state[window_type::rows.items[R].field] +
-               g.at(z + window_type::rows.items[R].dz, y + window_type::rows.items[R].dy, 0),
-           x0, g.pitch),
-       ...);
-    }
-    (std::make_integer_sequence<int, window_type::rows.count>{});
-    if (x0 >= inner.lo[2] && x0 + V <= inner.hi[2]) {
-      done = true;
-      [&]<int... K>(std::integer_sequence<int, K...>) {
-        (
-            [&] {
-              constexpr target t = program::value.targets[begin + K];
-              Real result[V];
-              [&]<int... I>(std::integer_sequence<int, I...>) {
-                ((result[I] = evaluate<program, t.root, Real>(
-                      detail::window_cell<S, Stage, Real, I>{window, g, z, y, x0})),
-                 ...);
-              }
-              (std::make_integer_sequence<int, V>{});
-              store_piece(g.next[t.field] + g.at(z, y, x0), result);
-            }(),
-            ...);
-      }
-      (std::make_integer_sequence<int, count>{});
-    }
-  }
-  if (done) return;
-
-  // Edges and rim: cell by cell.
+  const bool row_is_inner = z >= inner.lo[0] && z < inner.hi[0] && y >= inner.lo[1] && y < inner.hi[1];
   const bool row_is_active = z >= active.lo[0] && z < active.hi[0] && y >= active.lo[1] && y < active.hi[1];
-#pragma unroll 1
-  for (index x = x0; x < x0 + V && x < g.extents[2]; ++x) {
-    const index i = g.at(z, y, x);
-    const bool updates = row_is_active && x >= active.lo[2] && x < active.hi[2];
-    [&]<int... K>(std::integer_sequence<int, K...>) {
-      (
-          [&] {
-            constexpr target t = program::value.targets[begin + K];
-            g.next[t.field][i] = updates ? evaluate<program, t.root, Real>(cell<S, Real, true>{g, z, y, x})
-                                         : g.state[t.field][i];
-          }(),
-          ...);
-    }
-    (std::make_integer_sequence<int, count>{});
+
+  Real result[count][V];
+  if (row_is_inner) {
+    // Also for cells at the ends of the row, where the window holds arbitrary values: replaced below.
+    window_type window;
+    unrolled<window_type::rows.count>([&](auto i) {
+      constexpr row r = window_type::rows.items[i]; // constexpr: or the device would read host memory
+      window.template load<i()>(g.state[r.field] + g.at(z + r.dz, y + r.dy, 0), x0, g.pitch);
+    });
+    unrolled<count * V>([&](auto i) {
+      constexpr target t = program::value.targets[begin + i / V];
+      result[i / V][i % V] =
+          evaluate<program, t.root, Real>(detail::window_cell<S, Stage, Real, i % V>{window, g, z, y, x0});
+    });
   }
+  if (x0 >= g.extents[2]) return;
+
+  if (!row_is_active) {
+    unrolled<count>([&](auto k) {
+      constexpr target t = program::value.targets[begin + k];
+      load_piece(g.state[t.field] + g.at(z, y, x0), result[k]);
+    });
+  } else if (!row_is_inner || x0 < inner.lo[2] || x0 + V > inner.hi[2]) {
+    // Folded accesses at faces, the old value in the rim.
+#pragma unroll 1
+    for (int c = 0; c < V && x0 + c < g.extents[2]; ++c) {
+      const index x = x0 + c;
+      if (row_is_inner && x >= inner.lo[2] && x < inner.hi[2]) continue;
+      const bool updates = x >= active.lo[2] && x < active.hi[2];
+      unrolled<count>([&](auto k) {
+        constexpr target t = program::value.targets[begin + k];
+        const Real value = updates ? evaluate<program, t.root, Real>(cell<S, Real, true>{g, z, y, x})
+                                   : g.state[t.field][g.at(z, y, x)];
+#pragma unroll
+        for (int slot = 0; slot < V; ++slot)
+          if (slot == c) result[k][slot] = value;
+      });
+    }
+  }
+  unrolled<count>([&](auto k) {
+    constexpr target t = program::value.targets[begin + k];
+    store_piece(g.next[t.field] + g.at(z, y, x0), result[k]);
+  });
 }
 
 } // namespace stet::cuda

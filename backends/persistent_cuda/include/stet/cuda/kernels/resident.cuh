@@ -5,6 +5,7 @@
 #include <stet/cuda/device/vector.cuh>
 #include <stet/cuda/kernels/reduce.cuh>
 #include <stet/cuda/plan/tiling.hpp>
+#include <stet/unrolled.hpp>
 
 /// The whole time loop in one cooperative launch; every block keeps its tile of all fields in shared memory.
 /// After PERKS (Zhang et al., ICS 2023), with a ring deep enough for several steps between exchanges.
@@ -169,19 +170,14 @@ template <class S, int Stage, class Real, int Rows> struct unit_window {
   Real value[count][2 * before + 1][V];
 
   __device__ __forceinline__ void load(const held_tile<S, Real>& tile, int at) {
-    [&]<int... R>(std::integer_sequence<int, R...>) {
-      (
-          [&] {
-            constexpr row r = rows.items[R];
-            const Real* own =
-                tile.array(r.field) + at + tile.place[r.field] + r.dz * tile.plane + r.dy * tile.pitch;
-            constexpr int low = (r.low + V - 1) / V, high = (r.high + V - 1) / V;
+    unrolled<rows.count>([&](auto i) {
+      constexpr row r = rows.items[i]; // constexpr: or the device would read host memory
+      const Real* own =
+          tile.array(r.field) + at + tile.place[r.field] + r.dz * tile.plane + r.dy * tile.pitch;
+      constexpr int low = (r.low + V - 1) / V, high = (r.high + V - 1) / V;
 #pragma unroll
-            for (int p = -low; p <= high; ++p) load_piece(own + p * V, value[R][before + p]);
-          }(),
-          ...);
-    }
-    (std::make_integer_sequence<int, rows.count>{});
+      for (int p = -low; p <= high; ++p) load_piece(own + p * V, value[i][before + p]);
+    });
   }
 };
 
@@ -223,6 +219,7 @@ __device__ void resident_stage(held_tile<S, Real>& tile, Real step_number) {
   const int pieces = rank == 1 ? 1 : a.t.held[2] / V;
   const int cross = rank == 3 ? a.t.held[1] * pieces : pieces;
   const int along = rank == 1 ? a.t.held[2] / V : a.t.held[3 - rank];
+  const int line = rank == 3 ? tile.plane : tile.pitch; // from cell to cell of a unit
   const int units = (along + Rows - 1) / Rows, per_band = resident_threads / cross;
   const int my_unit = int(threadIdx.x) / cross, my_cross = int(threadIdx.x) % cross;
 
@@ -242,22 +239,15 @@ __device__ void resident_stage(held_tile<S, Real>& tile, Real step_number) {
     if (mine) {
       unit_window<S, Stage, Real, Rows> window;
       window.load(tile, at);
-      [&]<int... C>(std::integer_sequence<int, C...>) {
-        (
-            [&] {
-              constexpr int K = C / (Rows * V), Row = C / V % Rows, I = C % V;
-              constexpr target t = moved_target<S>(Stage, K);
-              constexpr int row_cells_z = rank == 3 ? Row : 0, row_cells_y = rank == 2 ? Row : 0;
-              if constexpr (t.root >= 0)
-                result[K][Row][I] = evaluate<program, t.root, Real>(
-                    unit_cell<S, Stage, Real, Rows, Row, I>{window, tile, step_number, z, y, x});
-              else
-                result[K][Row][I] = tile.array(t.field)[at + tile.place[t.field] + row_cells_z * tile.plane +
-                                                        row_cells_y * tile.pitch + I];
-            }(),
-            ...);
-      }
-      (std::make_integer_sequence<int, moved * Rows * V>{});
+      unrolled<moved * Rows * V>([&](auto i) {
+        constexpr int k = i / (Rows * V), r = i / V % Rows;
+        constexpr target t = moved_target<S>(Stage, k);
+        if constexpr (t.root >= 0)
+          result[k][r][i % V] = evaluate<program, t.root, Real>(
+              unit_cell<S, Stage, Real, Rows, r, i % V>{window, tile, step_number, z, y, x});
+        else
+          result[k][r][i % V] = tile.array(t.field)[at + tile.place[t.field] + r * line + i % V];
+      });
 
       const int z_end = z + (rank == 3 ? Rows : 1), y_end = y + (rank == 2 ? Rows : 1), x_end = x + V;
       const bool inside = z >= a.inner_lo[Stage][0] && z_end <= a.inner_hi[Stage][0] &&
@@ -280,43 +270,33 @@ __device__ void resident_stage(held_tile<S, Real>& tile, Real step_number) {
           }
           if (inner || (active && !readable)) continue;
           const int here = tile.at(i[0], i[1], i[2]);
-          [&]<int... K>(std::integer_sequence<int, K...>) {
-            (
-                [&] {
-                  constexpr target t = moved_target<S>(Stage, K);
-                  Real value = tile.array(t.field)[here + tile.place[t.field]];
-                  if constexpr (t.root >= 0)
-                    if (active)
-                      value = evaluate<program, t.root, Real>(
-                          held_cell<S, Real>{tile, step_number, i[0], i[1], i[2]});
+          unrolled<moved>([&](auto k) {
+            constexpr target t = moved_target<S>(Stage, k);
+            Real value = tile.array(t.field)[here + tile.place[t.field]];
+            if constexpr (t.root >= 0)
+              if (active)
+                value =
+                    evaluate<program, t.root, Real>(held_cell<S, Real>{tile, step_number, i[0], i[1], i[2]});
 #pragma unroll
-                  for (int slot = 0; slot < Rows * V; ++slot)
-                    if (slot == c) result[K][slot / V][slot % V] = value;
-                }(),
-                ...);
-          }
-          (std::make_integer_sequence<int, moved>{});
+            for (int slot = 0; slot < Rows * V; ++slot)
+              if (slot == c) result[k][slot / V][slot % V] = value;
+          });
         }
       }
     }
     __syncthreads();
     if (mine) {
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        if (rank > 1 && unit * Rows + r >= along) continue;
-        [&]<int... K>(std::integer_sequence<int, K...>) {
-          (store_piece(tile.array(moved_target<S>(Stage, K).field) + at + write_place +
-                           r * (rank == 3 ? tile.plane : tile.pitch),
-                       result[K][r]),
-           ...);
-        }
-        (std::make_integer_sequence<int, moved>{});
-      }
+      unrolled<moved * Rows>([&](auto i) {
+        constexpr int f = moved_target<S>(Stage, i / Rows).field, r = i % Rows;
+        if (rank == 1 || unit * Rows + r < along)
+          store_piece(tile.array(f) + at + write_place + r * line, result[i / Rows][r]);
+      });
     }
   }
-#pragma unroll
-  for (int f = 0; f < field_count<S>; ++f)
-    if (moves<S>(Stage, f)) tile.place[f] = write_place;
+  unrolled<moved>([&](auto k) {
+    constexpr int f = moved_target<S>(Stage, k).field;
+    tile.place[f] = write_place;
+  });
   __syncthreads();
 }
 
@@ -456,10 +436,8 @@ __global__ void __launch_bounds__(resident_threads, 1)
   while (done < a.steps) {
     if (since == a.t.depth) refresh();
     const Real step_number = static_cast<Real>(a.first_step + done);
-    [&]<int... Stage>(std::integer_sequence<int, Stage...>) {
-      (detail::resident_stage<S, Stage, Real>(tile, step_number), ...);
-    }
-    (std::make_integer_sequence<int, stage_count<S>>{});
+    unrolled<stage_count<S>>(
+        [&](auto stage) { detail::resident_stage<S, stage(), Real>(tile, step_number); });
     ++done;
     ++since;
     if constexpr (stet::detail::has_residual<S>) {
