@@ -26,8 +26,9 @@ std::vector<Real> plain(const app::options& options, const std::vector<suite::ta
   app::plain_field<Real> a(options, first_state(options)), b = a;
   for (app::index s = 0; s < options.steps; ++s) {
     app::for_each_updated(a, reach, [&](auto z, auto y, auto x) {
-      Real sum = 0;
-      for (const suite::tap& t : taps) sum += Real(t.weight) * a.at(z + t.dz, y + t.dy, x + t.dx);
+      Real sum = 0; // from the last tap to the first: not the library's order, so the two round differently
+      for (auto t = taps.rbegin(); t != taps.rend(); ++t)
+        sum += Real(t->weight) * a.at(z + t->dz, y + t->dy, x + t->dx);
       b(z, y, x) = sum;
     });
     a.swap(b);

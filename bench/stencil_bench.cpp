@@ -4,6 +4,8 @@
 //   bar/<stencil>/<float|double>/<size>/<raw|kokkos_ref>         64 MB fields: the library against
 //   hand-written loops
 //
+// Google Benchmark puts "/manual_time" behind each name, since the time is not its own measurement.
+//
 //   stencil_bench                                  sizes small enough for a laptop
 //   stencil_bench --suite=full                     the published sizes
 //   stencil_bench --benchmark_filter='suite/.*/float/'
