@@ -1,4 +1,5 @@
-// The apps do what their command lines say: verified runs, failing verification, pictures, reports, files that survive.
+// The apps do what their command lines say: verified runs, failing verification, pictures, reports, files
+// that survive.
 #include "process.hpp"
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -12,7 +13,8 @@ using nlohmann::json;
 const char* const all[] = {"heat", "wave", "gray_scott", "jacobi"};
 
 class app : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(each, app, ::testing::ValuesIn(all), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(each, app, ::testing::ValuesIn(all),
+                         [](const auto& info) { return std::string(info.param); });
 
 std::string size_for(const std::string& name) { return name == "wave" ? "9x14x17" : "33x47"; }
 
@@ -20,47 +22,53 @@ TEST_P(app, verifies_under_every_boundary_and_precision) {
   for (const char* precision : {"float", "double"})
     for (const char* boundary : {"fixed", "dirichlet", "dirichlet:0.5", "neumann", "periodic"})
       for (const char* init : {"smooth", "random"}) {
-        const result r = run(GetParam(), split("--size " + size_for(GetParam()) + " --steps 7 --verify --quiet --seed 3 --precision " +
+        const result r = run(GetParam(), split("--size " + size_for(GetParam()) +
+                                               " --steps 7 --verify --quiet --seed 3 --precision " +
                                                precision + " --boundary " + boundary + " --init " + init));
         EXPECT_EQ(r.status, 0) << precision << " " << boundary << " " << init << "\n" << r.err;
         EXPECT_EQ(r.err, "");
-        if (std::string(GetParam()) != "jacobi") {
-          EXPECT_EQ(r.out, "") << "quiet";
-        }
+        if (std::string(GetParam()) != "jacobi") { EXPECT_EQ(r.out, "") << "quiet"; }
       }
 }
 
 TEST_P(app, verification_fails_on_a_nan) {
-  const result r = run(GetParam(), split("--size " + size_for(GetParam()) + " --steps 2 --verify --init nan"));
+  const result r =
+      run(GetParam(), split("--size " + size_for(GetParam()) + " --steps 2 --verify --init nan"));
   EXPECT_EQ(r.status, 1);
   EXPECT_NE(r.err.find("nan"), std::string::npos) << r.err;
 }
-TEST_P(app, verification_can_fail_for_other_reasons_than_nan) {
-  // In float the plain loops and the library round differently; nothing is within 0 of a long float run of noise.
-  const result r = run(GetParam(), split("--size " + size_for(GetParam()) +
-                                         " --steps 50 --verify --init random --precision float --boundary periodic --tolerance 0"));
-  EXPECT_EQ(r.status, 1);
-  EXPECT_NE(r.err.find("tolerance"), std::string::npos) << r.err;
+TEST(verification, can_fail_for_other_reasons_than_nan) {
+  // The plain loops of these apps sum in another order than the library: 50 steps of noise in float are not
+  // bit for bit the same.
+  for (const std::string name : {"heat", "wave", "gray_scott"}) {
+    const result r =
+        run(name,
+            split("--size " + size_for(name) +
+                  " --steps 50 --verify --init random --precision float --boundary periodic --tolerance 0"));
+    EXPECT_EQ(r.status, 1) << name;
+    EXPECT_NE(r.err.find("tolerance"), std::string::npos) << r.err;
+  }
 }
 
 TEST_P(app, helps) {
   const result r = run(GetParam(), {"--help"});
   EXPECT_EQ(r.status, 0);
   EXPECT_EQ(r.err, "");
-  for (const char* option : {"--size", "--steps", "--precision", "--boundary", "--seed", "--verify", "--tolerance", "--init",
-                             "--output", "--report", "--quiet", "--help"})
+  for (const char* option : {"--size", "--steps", "--precision", "--boundary", "--seed", "--verify",
+                             "--tolerance", "--init", "--output", "--report", "--quiet", "--help"})
     EXPECT_NE(r.out.find(option), std::string::npos) << option;
 }
 
 TEST_P(app, seed_and_only_the_seed_decides_the_first_state) {
   const folder here;
   const auto picture = [&](const std::string& name, const std::string& seed) {
-    const result r = run(GetParam(), split("--steps 0 --init random --quiet --size " + size_for(GetParam()) + " --seed " + seed +
-                                           " --output " + (here / name)));
+    const result r = run(GetParam(), split("--steps 0 --init random --quiet --size " + size_for(GetParam()) +
+                                           " --seed " + seed + " --output " + (here / name)));
     EXPECT_EQ(r.status, 0) << r.err;
     return read_file(here / name);
   };
-  const std::string first = picture("a.png", "1"), again = picture("b.png", "1"), other = picture("c.png", "2");
+  const std::string first = picture("a.png", "1"), again = picture("b.png", "1"),
+                    other = picture("c.png", "2");
   EXPECT_FALSE(first.empty());
   EXPECT_EQ(first, again);
   EXPECT_NE(first, other);
@@ -73,10 +81,12 @@ struct image {
 image read_png(const std::string& path) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
-  if (!png_image_begin_read_from_file(&png, path.c_str())) throw std::runtime_error(std::string("no PNG: ") + png.message);
+  if (!png_image_begin_read_from_file(&png, path.c_str()))
+    throw std::runtime_error(std::string("no PNG: ") + png.message);
   png.format = PNG_FORMAT_RGB;
   image out{int(png.width), int(png.height), std::vector<unsigned char>(PNG_IMAGE_SIZE(png))};
-  if (!png_image_finish_read(&png, nullptr, out.pixels.data(), 0, nullptr)) throw std::runtime_error(png.message);
+  if (!png_image_finish_read(&png, nullptr, out.pixels.data(), 0, nullptr))
+    throw std::runtime_error(png.message);
   return out;
 }
 
@@ -88,7 +98,8 @@ TEST(picture, shows_every_cell_of_a_field_of_ordinary_size) {
   EXPECT_EQ(png.height, 300);
   EXPECT_EQ(png.width, 520);
   std::set<std::array<unsigned char, 3>> colours;
-  for (std::size_t i = 0; i + 2 < png.pixels.size(); i += 3) colours.insert({png.pixels[i], png.pixels[i + 1], png.pixels[i + 2]});
+  for (std::size_t i = 0; i + 2 < png.pixels.size(); i += 3)
+    colours.insert({png.pixels[i], png.pixels[i + 1], png.pixels[i + 2]});
   EXPECT_GT(colours.size(), 20u) << "bumps are no flat picture";
 }
 TEST(picture, of_a_block_is_its_middle_plane) {
@@ -105,7 +116,8 @@ TEST(picture, keeps_the_shape_of_tiny_and_huge_fields) {
   const image tiny = read_png(here / "tiny.png");
   EXPECT_EQ(tiny.width * 3, tiny.height * 5);
   EXPECT_EQ(tiny.width % 5, 0);
-  ASSERT_EQ(run("heat", split("--size 1000x8000 --steps 0 --quiet --output " + (here / "huge.png"))).status, 0);
+  ASSERT_EQ(run("heat", split("--size 1000x8000 --steps 0 --quiet --output " + (here / "huge.png"))).status,
+            0);
   const image huge = read_png(here / "huge.png");
   EXPECT_EQ(huge.width, huge.height * 8);
   EXPECT_LE(huge.width, 8000);
@@ -113,7 +125,10 @@ TEST(picture, keeps_the_shape_of_tiny_and_huge_fields) {
 TEST(picture, marks_a_nan) {
   const folder here;
   const auto colours = [&](const std::string& init) {
-    EXPECT_EQ(run("heat", split("--size 300x520 --steps 0 --quiet --init " + init + " --output " + (here / "field.png"))).status, 0);
+    EXPECT_EQ(run("heat", split("--size 300x520 --steps 0 --quiet --init " + init + " --output " +
+                                (here / "field.png")))
+                  .status,
+              0);
     const image png = read_png(here / "field.png");
     const std::size_t middle = 3 * (150 * 520 + 260);
     return std::array{png.pixels[middle], png.pixels[middle + 1], png.pixels[middle + 2]};
@@ -123,9 +138,11 @@ TEST(picture, marks_a_nan) {
 
 TEST_P(app, reports_what_it_did) {
   const folder here;
-  const result r = run(GetParam(), split("--size " + size_for(GetParam()) +
-                                         " --steps 6 --verify --quiet --seed 9 --precision float --boundary neumann --report " +
-                                         (here / "report.json")));
+  const result r =
+      run(GetParam(),
+          split("--size " + size_for(GetParam()) +
+                " --steps 6 --verify --quiet --seed 9 --precision float --boundary neumann --report " +
+                (here / "report.json")));
   ASSERT_EQ(r.status, 0) << r.err;
   const json report = json::parse(read_file(here / "report.json"));
   EXPECT_EQ(report.at("app"), GetParam());
@@ -142,10 +159,11 @@ TEST_P(app, reports_what_it_did) {
 }
 TEST_P(app, reports_a_failed_verification_as_such) {
   const folder here;
-  EXPECT_EQ(run(GetParam(), split("--size " + size_for(GetParam()) + " --steps 1 --verify --init nan --quiet --report " +
-                                  (here / "report.json")))
-                .status,
-            1);
+  EXPECT_EQ(
+      run(GetParam(), split("--size " + size_for(GetParam()) +
+                            " --steps 1 --verify --init nan --quiet --report " + (here / "report.json")))
+          .status,
+      1);
   const json report = json::parse(read_file(here / "report.json"));
   EXPECT_EQ(report.at("verified"), false);
   EXPECT_TRUE(report.at("difference").is_null()) << "infinite: JSON has no number for it";
@@ -158,7 +176,9 @@ TEST_P(app, leaves_older_files_alone_when_memory_runs_out) {
   write_file(here / "field.png", "old picture");
   write_file(here / "report.json", "old report");
   const std::string size = std::string(GetParam()) == "wave" ? "100x1000x1000" : "10000x10000";
-  const result r = run(GetParam(), split("--steps 1 --quiet --size " + size + " --output " + (here / "field.png") + " --report " + (here / "report.json")),
+  const result r = run(GetParam(),
+                       split("--steps 1 --quiet --size " + size + " --output " + (here / "field.png") +
+                             " --report " + (here / "report.json")),
                        rlim_t(400) << 20);
   EXPECT_EQ(r.status, 1) << r.err;
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
@@ -170,7 +190,10 @@ TEST(files, of_a_bad_command_line_are_not_touched) {
   const folder here;
   write_file(here / "field.png", "old picture");
   EXPECT_EQ(run("heat", split("--steps -1 --output " + (here / "field.png"))).status, 2);
-  EXPECT_EQ(run("heat", split("--size 5x6 --steps 1 --output " + (here / "field.png") + " --report /no/such/folder/r.json")).status, 2);
+  EXPECT_EQ(run("heat", split("--size 5x6 --steps 1 --output " + (here / "field.png") +
+                              " --report /no/such/folder/r.json"))
+                .status,
+            2);
   EXPECT_EQ(read_file(here / "field.png"), "old picture");
   EXPECT_EQ(here.names(), std::vector<std::string>{"field.png"});
 }
@@ -183,11 +206,12 @@ TEST(files, are_replaced_by_a_run_that_succeeds) {
 }
 
 TEST(jacobi, prints_milliseconds_and_gcells_per_second) {
-  for (const char* stencil : {"2d5pt", "2ds9pt", "2d13pt", "2d17pt", "2d21pt", "2ds25pt", "2d9pt", "2d25pt", "3d7pt", "3d13pt",
-                              "3d17pt", "3d27pt", "poisson"}) {
+  for (const char* stencil : {"2d5pt", "2ds9pt", "2d13pt", "2d17pt", "2d21pt", "2ds25pt", "2d9pt", "2d25pt",
+                              "3d7pt", "3d13pt", "3d17pt", "3d27pt", "poisson"}) {
     SCOPED_TRACE(stencil);
     const bool flat = stencil[0] == '2';
-    const result r = run("jacobi", split(std::string("--stencil ") + stencil + " --steps 3 --verify --quiet --boundary periodic --size " +
+    const result r = run("jacobi", split(std::string("--stencil ") + stencil +
+                                         " --steps 3 --verify --quiet --boundary periodic --size " +
                                          (flat ? "31x45" : "13x14x15")));
     EXPECT_EQ(r.status, 0) << r.err;
     EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
@@ -210,7 +234,9 @@ TEST(jacobi, counts_updated_cells_only) {
 
 TEST(awkward_sizes, verify) {
   for (const char* size : {"1x1", "1x9", "9x1", "2x2", "257x263", "3x10007", "1x1x1", "2x3x4", "1x7x19"}) {
-    const result r = run("heat", split(std::string("--verify --quiet --init random --steps 5 --boundary neumann --size ") + size));
+    const result r =
+        run("heat",
+            split(std::string("--verify --quiet --init random --steps 5 --boundary neumann --size ") + size));
     EXPECT_EQ(r.status, 0) << size << ": " << r.err;
   }
   EXPECT_EQ(run("heat", split("--verify --quiet --steps 0 --size 257x263")).status, 0);

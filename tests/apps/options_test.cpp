@@ -1,4 +1,5 @@
-// Bad command lines: exit status 2, nothing on stdout, one line on stderr that names the option and what is allowed.
+// Bad command lines: exit status 2, nothing on stdout, one line on stderr that names the option and what is
+// allowed.
 #include "process.hpp"
 
 namespace apps {
@@ -67,7 +68,8 @@ const bad_line lines[] = {
 class bad_command_line : public ::testing::TestWithParam<bad_line> {};
 std::string name_of(const ::testing::TestParamInfo<bad_line>& info) {
   std::string name = std::to_string(info.index) + "_" + info.param.app + "_";
-  for (const char* c = info.param.words; *c; ++c) name += std::isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
+  for (const char* c = info.param.words; *c; ++c)
+    name += std::isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(each, bad_command_line, ::testing::ValuesIn(lines), name_of);
@@ -79,7 +81,8 @@ TEST_P(bad_command_line, exits_2_with_one_line_that_helps) {
   EXPECT_EQ(r.out, "");
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   EXPECT_TRUE(!r.err.empty() && r.err.back() == '\n') << r.err;
-  for (const char* part : line.says) EXPECT_NE(r.err.find(part), std::string::npos) << "no '" << part << "' in: " << r.err;
+  for (const char* part : line.says)
+    EXPECT_NE(r.err.find(part), std::string::npos) << "no '" << part << "' in: " << r.err;
 }
 
 } // namespace apps

@@ -18,7 +18,7 @@ namespace apps {
 
 /// An empty folder of its own for each test, removed afterwards.
 class folder {
-public:
+ public:
   folder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "stet_apps_XXXXXX").string();
     if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
@@ -33,12 +33,13 @@ public:
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) all.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      all.push_back(entry.path().filename());
     std::sort(all.begin(), all.end());
     return all;
   }
 
-private:
+ private:
   std::filesystem::path path_;
 };
 
@@ -55,7 +56,8 @@ struct result {
 };
 
 /// Runs APP_PREFIX<app>APP_SUFFIX with these words. `memory` limits its address space in bytes.
-inline result run(const std::string& app, const std::vector<std::string>& words, rlim_t memory = RLIM_INFINITY) {
+inline result run(const std::string& app, const std::vector<std::string>& words,
+                  rlim_t memory = RLIM_INFINITY) {
   const folder here;
   const std::string program = APP_PREFIX + app + APP_SUFFIX, out = here / "out", err = here / "err";
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
@@ -63,7 +65,8 @@ inline result run(const std::string& app, const std::vector<std::string>& words,
   argv.push_back(nullptr);
   const pid_t child = fork();
   if (child == 0) {
-    const int o = open(out.c_str(), O_WRONLY | O_CREAT, 0600), e = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
+    const int o = open(out.c_str(), O_WRONLY | O_CREAT, 0600),
+              e = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
     const int nothing = open("/dev/null", O_RDONLY);
     dup2(nothing, 0), dup2(o, 1), dup2(e, 2);
     if (memory != RLIM_INFINITY) {

@@ -1,5 +1,5 @@
-// Each line "FAIL name: text" below is a test: compiled with -DFAIL_name this file must fail with an error that holds the text;
-// compiled as it stands, where every mistake is put right, it must pass.
+// Each line "FAIL name: text" below is a test: compiled with -DFAIL_name this file must fail with an error
+// that holds the text; compiled as it stands, where every mistake is put right, it must pass.
 #include <stet/analysis.hpp>
 #include <stet/helpers.hpp>
 
@@ -9,7 +9,9 @@ inline constexpr stet::param<"p"> p;
 inline constexpr stet::param<"q"> q;
 
 /// Asks for everything that is known of a stencil.
-template <class S> constexpr int use() { return stet::analysis<S>::flops() + int(stet::analysis<S>::linearity()); }
+template <class S> constexpr int use() {
+  return stet::analysis<S>::flops() + int(stet::analysis<S>::linearity());
+}
 
 // FAIL four_offsets: an access takes 1 to 3 offsets, one per axis of the grid
 struct four_offsets {
@@ -143,7 +145,8 @@ struct no_stages {
 };
 static_assert(use<no_stages>() >= 0);
 
-// FAIL assigned_twice: a field is assigned twice in one update\(\): put the second assignment into a stage of its own
+// FAIL assigned_twice: a field is assigned twice in one update\(\): put the second assignment into a stage of
+// its own
 struct assigned_twice {
   static constexpr auto step() {
 #ifdef FAIL_assigned_twice
@@ -229,7 +232,8 @@ struct other_rank {
 };
 static_assert(use<other_rank>() >= 0);
 
-// FAIL residual_of_an_expression: residual\(\) must return stet::sum_of, max_of, min_of or norm2_of of an expression
+// FAIL residual_of_an_expression: residual\(\) must return stet::sum_of, max_of, min_of or norm2_of of an
+// expression
 struct residual_of_an_expression {
   static constexpr auto step() { return stet::update(u = u(1)); }
   static constexpr auto residual() {
@@ -255,13 +259,15 @@ struct residual_of_another_rank {
 };
 static_assert(use<residual_of_another_rank>() >= 0);
 
-// --- Reductions -------------------------------------------------------------------------------------------------
+// --- Reductions
+// -------------------------------------------------------------------------------------------------
 struct line {
   static constexpr auto step() { return stet::update(u = u(1) + p); }
 };
 template <class R> constexpr bool reduces() { return stet::reduction_program<line, R>::value.node_count > 0; }
 
-// FAIL reduction_of_an_expression: value\(\) must return stet::sum_of, max_of, min_of or norm2_of of an expression
+// FAIL reduction_of_an_expression: value\(\) must return stet::sum_of, max_of, min_of or norm2_of of an
+// expression
 struct reduction_of_an_expression {
   static constexpr auto value() {
 #ifdef FAIL_reduction_of_an_expression
@@ -297,7 +303,8 @@ struct reduction_of_a_foreign_parameter {
 };
 static_assert(reduces<reduction_of_a_foreign_parameter>());
 
-// FAIL reduction_of_another_rank: the accesses of the reduction do not give as many offsets as the grid has axes
+// FAIL reduction_of_another_rank: the accesses of the reduction do not give as many offsets as the grid has
+// axes
 struct reduction_of_another_rank {
   static constexpr auto value() {
 #ifdef FAIL_reduction_of_another_rank
@@ -321,7 +328,8 @@ struct reduction_over_a_missing_axis {
 };
 static_assert(reduces<reduction_over_a_missing_axis>());
 
-// --- Helpers ----------------------------------------------------------------------------------------------------
+// --- Helpers
+// ----------------------------------------------------------------------------------------------------
 template <class Value> constexpr bool is_expression(const Value&) { return stet::is_operand<Value>; }
 
 // FAIL difference_of_an_expression: d<axis>\(u\) takes a field
@@ -329,7 +337,8 @@ template <class Value> constexpr bool is_expression(const Value&) { return stet:
 // FAIL laplacian_of_an_expression: laplacian<rank>\(u\) takes a field
 // FAIL laplacian_of_rank_4: laplacian<rank> takes rank 1, 2 or 3
 // FAIL star_with_a_missing_weight: star<rank>\(u, weights...\) takes 2 \* rank \* radius \+ 1 weights
-// FAIL box_with_a_missing_weight: box<rank>\(u, weights...\) takes \(2 \* radius \+ 1\) to the power of rank weights
+// FAIL box_with_a_missing_weight: box<rank>\(u, weights...\) takes \(2 \* radius \+ 1\) to the power of rank
+// weights
 #ifdef FAIL_difference_of_an_expression
 static_assert(is_expression(stet::d<0>(u * u)));
 #elif defined(FAIL_difference_along_a_fourth_axis)
@@ -343,6 +352,8 @@ static_assert(is_expression(stet::star<2>(u, 1, 2, 3, 4)));
 #elif defined(FAIL_box_with_a_missing_weight)
 static_assert(is_expression(stet::box<2>(u, 1, 2, 3, 4, 5, 6, 7, 8)));
 #else
-static_assert(is_expression(stet::d<0>(u)) && is_expression(stet::d2<2>(u)) && is_expression(stet::laplacian<3>(u)));
-static_assert(is_expression(stet::star<2>(u, 1, 2, 3, 4, 5)) && is_expression(stet::box<2>(u, 1, 2, 3, 4, 5, 6, 7, 8, 9)));
+static_assert(is_expression(stet::d<0>(u)) && is_expression(stet::d2<2>(u)) &&
+              is_expression(stet::laplacian<3>(u)));
+static_assert(is_expression(stet::star<2>(u, 1, 2, 3, 4, 5)) &&
+              is_expression(stet::box<2>(u, 1, 2, 3, 4, 5, 6, 7, 8, 9)));
 #endif

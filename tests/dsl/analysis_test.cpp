@@ -1,4 +1,5 @@
-// The analysis against values counted by hand. It is constexpr, so most of the test is done when this file compiles.
+// The analysis against values counted by hand. It is constexpr, so most of the test is done when this file
+// compiles.
 #include <gtest/gtest.h>
 #include <stet/analysis.hpp>
 #include <stet/helpers.hpp>
@@ -30,13 +31,18 @@ template <class List> constexpr bool are(const List& list, std::initializer_list
   return true;
 }
 
-// --- Five points ----------------------------------------------------------------------------------------------
+// --- Five points
+// ----------------------------------------------------------------------------------------------
 struct heat {
-  static constexpr auto step() { return stet::update(u = u + alpha * (u(-1, 0) + u(1, 0) + u(0, -1) + u(0, 1) - 4 * u)); }
+  static constexpr auto step() {
+    return stet::update(u = u + alpha * (u(-1, 0) + u(1, 0) + u(0, -1) + u(0, 1) - 4 * u));
+  }
 };
 using of_heat = stet::analysis<heat>;
-static_assert(of_heat::rank == 2 && of_heat::fields == 1 && of_heat::assigned == 1 && of_heat::stages == 1 && of_heat::params == 1);
-static_assert(are(of_heat::offsets(u), {{0, 0, 0}, {0, -1, 0}, {0, 1, 0}, {0, 0, -1}, {0, 0, 1}}), "each once, by first use");
+static_assert(of_heat::rank == 2 && of_heat::fields == 1 && of_heat::assigned == 1 && of_heat::stages == 1 &&
+              of_heat::params == 1);
+static_assert(are(of_heat::offsets(u), {{0, 0, 0}, {0, -1, 0}, {0, 1, 0}, {0, 0, -1}, {0, 0, 1}}),
+              "each once, by first use");
 static_assert(of_heat::reach_into(u) == reach{{0, 1, 1}, {0, 1, 1}});
 static_assert(of_heat::reach().radius() == 1);
 static_assert(of_heat::shape(u) == shape::star);
@@ -45,17 +51,21 @@ static_assert(of_heat::flops() == 3 + 1 + 1 + 2, "three sums, 4 * u, a differenc
 static_assert(of_heat::reads() == 5 && of_heat::writes() == 1);
 static_assert(of_heat::bytes<float>() == 8 && of_heat::bytes<double>() == 16, "u once each way");
 
-// --- A lop-sided box, by two ranks ----------------------------------------------------------------------------
+// --- A lop-sided box, by two ranks
+// ----------------------------------------------------------------------------
 struct lopsided {
-  static constexpr auto step() { return stet::update(u = u(-2, 0) + u(-1, 1) + u(0, -3) + u(1, -1) + c(0, 4)); }
+  static constexpr auto step() {
+    return stet::update(u = u(-2, 0) + u(-1, 1) + u(0, -3) + u(1, -1) + c(0, 4));
+  }
 };
 using of_lopsided = stet::analysis<lopsided>;
 static_assert(of_lopsided::reach_into(u) == reach{{0, 2, 3}, {0, 1, 1}});
 static_assert(of_lopsided::reach_into(c) == reach{{0, 0, 0}, {0, 0, 4}});
 static_assert(of_lopsided::reach() == reach{{0, 2, 3}, {0, 1, 4}});
 static_assert(of_lopsided::reach_into(u).radius() == 3 && of_lopsided::reach().radius() == 4);
-static_assert(of_lopsided::reach().side(0) == 0 && of_lopsided::reach().side(2) == 2 && of_lopsided::reach().side(3) == 1 &&
-              of_lopsided::reach().side(4) == 3 && of_lopsided::reach().side(5) == 4);
+static_assert(of_lopsided::reach().side(0) == 0 && of_lopsided::reach().side(2) == 2 &&
+              of_lopsided::reach().side(3) == 1 && of_lopsided::reach().side(4) == 3 &&
+              of_lopsided::reach().side(5) == 4);
 static_assert(of_lopsided::shape(u) == shape::box && of_lopsided::shape(c) == shape::star);
 static_assert(of_lopsided::linearity() == linearity::affine, "the coefficient is an added term");
 static_assert(of_lopsided::fields == 2 && of_lopsided::assigned == 1);
@@ -69,12 +79,15 @@ static_assert(stet::analysis<line>::reach() == reach{{0, 0, 3}, {0, 0, 2}}, "ran
 static_assert(stet::analysis<line>::flops() == 1 + 2, "a product and an fma");
 
 struct volume {
-  static constexpr auto step() { return stet::update(u = u(-1, 0, 0) - u(0, 2, 0) + u(0, 0, -3) - u(4, 0, 0)); }
+  static constexpr auto step() {
+    return stet::update(u = u(-1, 0, 0) - u(0, 2, 0) + u(0, 0, -3) - u(4, 0, 0));
+  }
 };
 static_assert(stet::analysis<volume>::reach() == reach{{1, 0, 3}, {4, 2, 0}});
 static_assert(stet::analysis<volume>::shape(u) == shape::star);
 
-// --- Shared subexpressions count once -------------------------------------------------------------------------
+// --- Shared subexpressions count once
+// -------------------------------------------------------------------------
 struct gray_scott {
   static constexpr auto step() {
     auto uvv = u * v * v;
@@ -91,18 +104,23 @@ static_assert(of_gray_scott::reads() == 10 && of_gray_scott::writes() == 2);
 static_assert(of_gray_scott::bytes<double>() == 32);
 static_assert(of_gray_scott::params == 2);
 
-// --- A coefficient and two time levels ------------------------------------------------------------------------
+// --- A coefficient and two time levels
+// ------------------------------------------------------------------------
 struct wave {
-  static constexpr auto step() { return stet::update(prev = u, u = 2 * u - prev + c * stet::laplacian<3>(u)); }
+  static constexpr auto step() {
+    return stet::update(prev = u, u = 2 * u - prev + c * stet::laplacian<3>(u));
+  }
 };
 using of_wave = stet::analysis<wave>;
 static_assert(of_wave::rank == 3 && of_wave::fields == 3 && of_wave::assigned == 2);
 static_assert(of_wave::linearity() == linearity::linear, "c is a coefficient");
-static_assert(of_wave::shape(prev) == shape::point && of_wave::shape(c) == shape::point && of_wave::shape(u) == shape::star);
+static_assert(of_wave::shape(prev) == shape::point && of_wave::shape(c) == shape::point &&
+              of_wave::shape(u) == shape::star);
 static_assert(of_wave::reads() == 9 && of_wave::writes() == 2, "7 u, prev, c");
 static_assert(of_wave::bytes<float>() == 5 * 4, "u, prev, c in; u, prev out");
 
-// --- Two stages -------------------------------------------------------------------------------------------------
+// --- Two stages
+// -------------------------------------------------------------------------------------------------
 struct fdtd {
   static constexpr auto step() {
     return stet::stages(stet::update(hx = hx - 0.5 * (ez(1, 0) - ez), hy = hy + 0.5 * (ez(0, 1) - ez)),
@@ -111,18 +129,22 @@ struct fdtd {
 };
 using of_fdtd = stet::analysis<fdtd>;
 static_assert(of_fdtd::stages == 2 && of_fdtd::assigned == 3);
-static_assert(of_fdtd::reach_into(ez, 0) == reach{{0, 0, 0}, {0, 1, 1}} && of_fdtd::reach_into(hx, 0) == reach{});
+static_assert(of_fdtd::reach_into(ez, 0) == reach{{0, 0, 0}, {0, 1, 1}} &&
+              of_fdtd::reach_into(hx, 0) == reach{});
 static_assert(of_fdtd::reach_into(hx, 1) == reach{{0, 1, 0}, {0, 0, 0}});
 static_assert(of_fdtd::reach_into(hy, 1) == reach{{0, 0, 1}, {0, 0, 0}});
-static_assert(of_fdtd::reach(1) == reach{{0, 1, 1}, {0, 0, 0}} && of_fdtd::reach() == reach{{0, 1, 1}, {0, 1, 1}});
+static_assert(of_fdtd::reach(1) == reach{{0, 1, 1}, {0, 0, 0}} &&
+              of_fdtd::reach() == reach{{0, 1, 1}, {0, 1, 1}});
 static_assert(of_fdtd::reads(0) == 5 && of_fdtd::writes(0) == 2);
 static_assert(of_fdtd::reads(1) == 5 && of_fdtd::writes(1) == 1);
 static_assert(of_fdtd::flops(0) == 3 + 3 && of_fdtd::flops(1) == 3 + 2 && of_fdtd::flops() == 11,
               "0.5 * x is fused into a sum, not into a difference");
-static_assert(of_fdtd::bytes<double>(0) == 5 * 8 && of_fdtd::bytes<double>(1) == 4 * 8 && of_fdtd::bytes<double>() == 9 * 8);
+static_assert(of_fdtd::bytes<double>(0) == 5 * 8 && of_fdtd::bytes<double>(1) == 4 * 8 &&
+              of_fdtd::bytes<double>() == 9 * 8);
 static_assert(of_fdtd::linearity() == linearity::linear);
 
-// --- How a step depends on what it writes ---------------------------------------------------------------------
+// --- How a step depends on what it writes
+// ---------------------------------------------------------------------
 template <class Make> struct rank_1 {
   static constexpr int rank = 1;
   static constexpr auto step() { return stet::update(u = Make{}()); }

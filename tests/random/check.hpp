@@ -14,7 +14,8 @@ struct entry {
 };
 
 template <int Rank, class Stencil, class T, class Fields, class Params>
-void check(const oracle::program& p, const Fields& fields, const std::vector<int>& numbers, const Params& params) {
+void check(const oracle::program& p, const Fields& fields, const std::vector<int>& numbers,
+           const Params& params) {
   ASSERT_FALSE(p.settings.empty());
   for (std::size_t i = 0; i < p.settings.size(); ++i) {
     const oracle::setting& s = p.settings[i];
@@ -35,7 +36,8 @@ void check(const oracle::program& p, const Fields& fields, const std::vector<int
       for (int k = 0; k < steps; ++k) oracle::advance(p, s, want);
     }
     each_field([&](auto field, std::size_t f) {
-      EXPECT_TRUE(support::close(support::take<Rank, T>(sim, field, s.n), want.fields[f])) << p.fields[f].name;
+      EXPECT_TRUE(support::close(support::take<Rank, T>(sim, field, s.n), want.fields[f]))
+          << p.fields[f].name;
     });
   }
 }

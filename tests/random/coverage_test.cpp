@@ -1,7 +1,8 @@
-// The generated stencils are worth running: between them they use the whole language, and their values move and stay finite.
+// The generated stencils are worth running: between them they use the whole language, and their values move
+// and stay finite.
 #include "../support/compare.hpp"
-#include "program.hpp"
 #include "check.hpp"
+#include "program.hpp"
 #include <set>
 
 namespace random_stencils {

@@ -1,10 +1,11 @@
-// Writes random stencils: each one as text in the library's language and as data for the interpreter (program.hpp).
-// Use: generator SEED COUNT FILES PREFIX   writes PREFIX0.cpp ... with COUNT stencils spread over FILES files.
+// Writes random stencils: each one as text in the library's language and as data for the interpreter
+// (program.hpp). Use: generator SEED COUNT FILES PREFIX   writes PREFIX0.cpp ... with COUNT stencils spread
+// over FILES files.
 //
-// Values stay in [-1, 1]: the generator tracks an interval and a Lipschitz bound of each sub-expression and scales a
-// right-hand side by what they say, so rounding cannot grow from step to step. Conditions and the other functions that
-// jump (floor, mod, parity, ==) see only integers that both sides hold exactly: coordinates, the step index, and
-// coefficient fields filled with 0, 1, 2.
+// Values stay in [-1, 1]: the generator tracks an interval and a Lipschitz bound of each sub-expression and
+// scales a right-hand side by what they say, so rounding cannot grow from step to step. Conditions and the
+// other functions that jump (floor, mod, parity, ==) see only integers that both sides hold exactly:
+// coordinates, the step index, and coefficient fields filled with 0, 1, 2.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,10 +19,10 @@
 namespace {
 
 struct expr {
-  std::string text;  // in the library's language
-  std::string code;  // tokens, comma separated
-  double lo, hi;     // bounds of the value
-  double slope;      // bound of |change| per unit change of all fields together
+  std::string text; // in the library's language
+  std::string code; // tokens, comma separated
+  double lo, hi;    // bounds of the value
+  double slope;     // bound of |change| per unit change of all fields together
   double size() const { return std::max(std::abs(lo), std::abs(hi)); }
 };
 
@@ -32,10 +33,12 @@ std::string number(double v) {
   return s.str();
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 class writer {
-public:
+ public:
   writer(std::uint64_t seed, int number) : random_(seed * 1000003 + std::uint64_t(number)), id_(number) {
     rank_ = number % 3 + 1;
     single_ = number / 3 % 2 == 0;
@@ -88,31 +91,36 @@ public:
                     number(param_values_[std::size_t(p)]) + "}";
     }
     bool offsets_given = false; // they tell the library the rank
-    for (int f = 0; f < field_count(); ++f) offsets_given = offsets_given || contains(stages_text, name(f) + "(");
-    out << "struct stencil {\n" << (offsets_given ? "" : "  static constexpr int rank = " + std::to_string(rank_) + ";\n")
+    for (int f = 0; f < field_count(); ++f)
+      offsets_given = offsets_given || contains(stages_text, name(f) + "(");
+    out << "struct stencil {\n"
+        << (offsets_given ? "" : "  static constexpr int rank = " + std::to_string(rank_) + ";\n")
         << "  static constexpr auto step() {\n    return " << stages_text << ";\n  }\n};\n";
-    out << "const oracle::program data{\"" << ns << "\", " << rank_ << ",\n  {" << field_info << "}, " << assigned_
-        << ",\n  {" << param_data << "},\n  {\n"
+    out << "const oracle::program data{\"" << ns << "\", " << rank_ << ",\n  {" << field_info << "}, "
+        << assigned_ << ",\n  {" << param_data << "},\n  {\n"
         << stages_code << "  },\n  {\n";
     for (int i = 0; i < 4; ++i) out << setting(i);
     out << "  }};\n";
     const std::string type = single_ ? "float" : "double";
     out << "const random_stencils::entry listed{data, \"" << type << "\"};\n";
     out << "TEST(random_stencils, " << ns << "_rank" << rank_ << "_" << type << ") {\n"
-        << "  random_stencils::check<" << rank_ << ", stencil, " << type << ">(data, std::make_tuple(" << field_list << "), {"
-        << numbers << "}, std::make_tuple(" << param_list << "));\n}\n";
+        << "  random_stencils::check<" << rank_ << ", stencil, " << type << ">(data, std::make_tuple("
+        << field_list << "), {" << numbers << "}, std::make_tuple(" << param_list << "));\n}\n";
     out << "} // namespace " << ns << "\n\n";
     return out.str();
   }
 
-private:
+ private:
   int pick(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(random_); }
   bool chance(double p) { return std::uniform_real_distribution<double>(0, 1)(random_) < p; }
 
   int field_count() const { return assigned_ + coefficients_ + integers_; }
   bool is_integer(int f) const { return f >= assigned_ + coefficients_; }
   std::string name(int f) const {
-    return (f < assigned_ ? "u" : is_integer(f) ? "mask" : "c") + std::to_string(f < assigned_ ? f : f - assigned_);
+    return (f < assigned_   ? "u"
+            : is_integer(f) ? "mask"
+                            : "c") +
+           std::to_string(f < assigned_ ? f : f - assigned_);
   }
 
   expr leaf_literal(double v) { return {number(v), "{op::literal, " + number(v) + "}", v, v, 0}; }
@@ -124,7 +132,8 @@ private:
     const bool star = chance(0.4);
     const int along = pick(0, rank_ - 1);
     for (int a = 0; a < rank_; ++a) {
-      const int here = star && a != along ? 0 : pick(-reach_, std::max(1, reach_ - 1)); // lop-sided on purpose
+      const int here =
+          star && a != along ? 0 : pick(-reach_, std::max(1, reach_ - 1)); // lop-sided on purpose
       d[3 - rank_ + a] = here;
       centre = centre && here == 0;
       args += (a ? ", " : "") + std::to_string(here);
@@ -143,15 +152,18 @@ private:
   }
 
   /// Calls and operators; `slope` and bounds are given by the caller.
-  static expr unary(const std::string& open, const char* code, const expr& a, double lo, double hi, double slope) {
+  static expr unary(const std::string& open, const char* code, const expr& a, double lo, double hi,
+                    double slope) {
     return {open + a.text + ")", a.code + ", {op::" + code + "}", lo, hi, slope};
   }
   static expr call(const char* f, const expr& a, const expr& b, double lo, double hi, double slope) {
-    return {std::string("stet::") + f + "(" + a.text + ", " + b.text + ")", a.code + ", " + b.code + ", {op::" + f + "}", lo, hi,
-            slope};
+    return {std::string("stet::") + f + "(" + a.text + ", " + b.text + ")",
+            a.code + ", " + b.code + ", {op::" + f + "}", lo, hi, slope};
   }
-  static expr infix(const char* sign, const char* code, const expr& a, const expr& b, double lo, double hi, double slope) {
-    return {"(" + a.text + " " + sign + " " + b.text + ")", a.code + ", " + b.code + ", {op::" + code + "}", lo, hi, slope};
+  static expr infix(const char* sign, const char* code, const expr& a, const expr& b, double lo, double hi,
+                    double slope) {
+    return {"(" + a.text + " " + sign + " " + b.text + ")", a.code + ", " + b.code + ", {op::" + code + "}",
+            lo, hi, slope};
   }
   static expr times(const expr& a, const expr& b) {
     const double c[] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
@@ -169,9 +181,14 @@ private:
   expr integer() {
     expr e;
     switch (pick(0, 5)) {
-    case 0: e = {"stet::step_index", "{op::step_index}", 0, 64, 0}; break;
-    case 1: e = access(field_count() - 1); break;
-    case 2: case 3: {
+    case 0:
+      e = {"stet::step_index", "{op::step_index}", 0, 64, 0};
+      break;
+    case 1:
+      e = access(field_count() - 1);
+      break;
+    case 2:
+    case 3: {
       const int a = pick(0, rank_ - 1);
       e = {"stet::coord<" + std::to_string(a) + ">", "{op::coord, 0, " + std::to_string(a) + "}", 0, 512, 0};
       break;
@@ -182,19 +199,23 @@ private:
                          : call("mod", sum, leaf_literal(pick(2, 5)), 0, 4, 0);
     }
     default:
-      return unary("stet::floor(", "floor", times(coordinate_sum(), leaf_literal(chance(0.5) ? 0.25 : 0.5)), -5, 512, 0);
+      return unary("stet::floor(", "floor", times(coordinate_sum(), leaf_literal(chance(0.5) ? 0.25 : 0.5)),
+                   -5, 512, 0);
     }
     return e;
   }
 
   expr coordinate_sum() {
     const int a = pick(0, rank_ - 1);
-    const expr first{"stet::coord<" + std::to_string(a) + ">", "{op::coord, 0, " + std::to_string(a) + "}", 0, 512, 0};
+    const expr first{"stet::coord<" + std::to_string(a) + ">", "{op::coord, 0, " + std::to_string(a) + "}", 0,
+                     512, 0};
     if (chance(0.2)) return first;
-    if (chance(0.3)) return infix("-", "sub", first, leaf_literal(pick(1, 9)), -9, 512, 0); // negative near the low face
+    if (chance(0.3))
+      return infix("-", "sub", first, leaf_literal(pick(1, 9)), -9, 512, 0); // negative near the low face
     if (chance(0.5)) return plus(first, {"stet::step_index", "{op::step_index}", 0, 64, 0});
     const int b = pick(0, rank_ - 1);
-    return plus(first, {"stet::coord<" + std::to_string(b) + ">", "{op::coord, 0, " + std::to_string(b) + "}", 0, 512, 0});
+    return plus(first, {"stet::coord<" + std::to_string(b) + ">", "{op::coord, 0, " + std::to_string(b) + "}",
+                        0, 512, 0});
   }
 
   expr condition(int depth) {
@@ -202,7 +223,8 @@ private:
       const expr a = condition(depth - 1), b = condition(depth - 1);
       return chance(0.5) ? infix("&&", "both", a, b, 0, 1, 0) : infix("||", "either", a, b, 0, 1, 0);
     }
-    static const char* const signs[][2] = {{"<", "lt"}, {"<=", "le"}, {">", "gt"}, {">=", "ge"}, {"==", "eq"}, {"!=", "ne"}};
+    static const char* const signs[][2] = {{"<", "lt"},  {"<=", "le"}, {">", "gt"},
+                                           {">=", "ge"}, {"==", "eq"}, {"!=", "ne"}};
     const auto& sign = signs[(id_ + next_sign_++) % 6]; // dealt, too
     return infix(sign[0], sign[1], integer(), leaf_literal(pick(0, 3)), 0, 1, 0);
   }
@@ -212,10 +234,12 @@ private:
     if (which == 0) return param();
     if (which == 1) { // a small slope along an axis
       const int a = pick(0, rank_ - 1);
-      return times(leaf_literal(pick(1, 7) / 512.0),
-                   {"stet::coord<" + std::to_string(a) + ">", "{op::coord, 0, " + std::to_string(a) + "}", 0, 512, 0});
+      return times(
+          leaf_literal(pick(1, 7) / 512.0),
+          {"stet::coord<" + std::to_string(a) + ">", "{op::coord, 0, " + std::to_string(a) + "}", 0, 512, 0});
     }
-    if (which == 2) return times(leaf_literal(pick(1, 7) / 64.0), {"stet::step_index", "{op::step_index}", 0, 64, 0});
+    if (which == 2)
+      return times(leaf_literal(pick(1, 7) / 64.0), {"stet::step_index", "{op::step_index}", 0, 64, 0});
     return access(pick(0, assigned_ + coefficients_ - 1));
   }
 
@@ -223,9 +247,12 @@ private:
   expr function(int which, const expr& a, const expr& b, int depth) {
     const expr half = leaf_literal(0.5);
     switch (which) {
-    case 0: return call("min", a, b, std::min(a.lo, b.lo), std::min(a.hi, b.hi), std::max(a.slope, b.slope));
-    case 1: return call("max", a, b, std::max(a.lo, b.lo), std::max(a.hi, b.hi), std::max(a.slope, b.slope));
-    case 2: return magnitude(a);
+    case 0:
+      return call("min", a, b, std::min(a.lo, b.lo), std::min(a.hi, b.hi), std::max(a.slope, b.slope));
+    case 1:
+      return call("max", a, b, std::max(a.lo, b.lo), std::max(a.hi, b.hi), std::max(a.slope, b.slope));
+    case 2:
+      return magnitude(a);
     case 3: { // of at least 1/2
       const expr in = plus(magnitude(a), half);
       return unary("stet::sqrt(", "sqrt", in, 0, std::sqrt(in.hi), in.slope);
@@ -238,39 +265,56 @@ private:
       const expr in = plus(magnitude(a), half);
       return unary("stet::log(", "log", in, -0.7, std::log(in.hi), in.slope * 2);
     }
-    case 6: return unary("stet::sin(", "sin", a, -1, 1, a.slope);
-    case 7: return unary("stet::cos(", "cos", a, -1, 1, a.slope);
-    case 8: return unary("stet::tanh(", "tanh", a, -1, 1, a.slope);
+    case 6:
+      return unary("stet::sin(", "sin", a, -1, 1, a.slope);
+    case 7:
+      return unary("stet::cos(", "cos", a, -1, 1, a.slope);
+    case 8:
+      return unary("stet::tanh(", "tanh", a, -1, 1, a.slope);
     case 9: {
       static const double exponents[] = {1.5, 2, 0.75, 3};
       const expr in = plus(magnitude(shrink(a, 1)), half);
       const double e = exponents[pick(0, 3)];
-      return call("pow", in, leaf_literal(e), 0, std::pow(in.hi, e), in.slope * e * std::pow(in.hi, std::max(0.0, e - 1)) * 1.2);
+      return call("pow", in, leaf_literal(e), 0, std::pow(in.hi, e),
+                  in.slope * e * std::pow(in.hi, std::max(0.0, e - 1)) * 1.2);
     }
-    case 10: return times(half, unary("stet::floor(", "floor", times(coordinate_sum(), leaf_literal(0.25)), -3, 512, 0));
-    case 11: return times(half, call("mod", coordinate_sum(), leaf_literal(pick(2, 5)), 0, 4, 0));
-    case 12: return unary("stet::parity(", "parity", coordinate_sum(), 0, 1, 0);
-    case 13: return unary("(-", "neg", a, -a.hi, -a.lo, a.slope);
+    case 10:
+      return times(half,
+                   unary("stet::floor(", "floor", times(coordinate_sum(), leaf_literal(0.25)), -3, 512, 0));
+    case 11:
+      return times(half, call("mod", coordinate_sum(), leaf_literal(pick(2, 5)), 0, 4, 0));
+    case 12:
+      return unary("stet::parity(", "parity", coordinate_sum(), 0, 1, 0);
+    case 13:
+      return unary("(-", "neg", a, -a.hi, -a.lo, a.slope);
     case 14: { // division by at least 1/2
       const expr in = plus(magnitude(b), half);
       const double m = a.size() / 0.5;
       return infix("/", "div", a, in, -m, m, a.slope / 0.5 + b.slope * a.size() * 4);
     }
-    case 15: case 16: { // a jump between two expressions, on integers
+    case 15:
+    case 16: { // a jump between two expressions, on integers
       const expr c = condition(2);
-      return {"stet::where(" + c.text + ", " + a.text + ", " + b.text + ")", c.code + ", " + a.code + ", " + b.code + ", {op::where}",
-              std::min(a.lo, b.lo), std::max(a.hi, b.hi), std::max(a.slope, b.slope)};
+      return {"stet::where(" + c.text + ", " + a.text + ", " + b.text + ")",
+              c.code + ", " + a.code + ", " + b.code + ", {op::where}", std::min(a.lo, b.lo),
+              std::max(a.hi, b.hi), std::max(a.slope, b.slope)};
     }
     case 17: { // no jump where the field-dependent condition flips
       const expr f = access(pick(0, assigned_ - 1));
       return {"stet::where(" + f.text + " > 0, " + f.text + ", 0)",
-              f.code + ", {op::literal, 0}, {op::gt}, " + f.code + ", {op::literal, 0}, {op::where}", 0, 1, 1};
+              f.code + ", {op::literal, 0}, {op::gt}, " + f.code + ", {op::literal, 0}, {op::where}", 0, 1,
+              1};
     }
-    case 18: return times(condition(1), a);
-    case 19: return infix("-", "sub", a, b, a.lo - b.hi, a.hi - b.lo, a.slope + b.slope);
-    case 20: return times(param(), a);
-    case 21: return plus(leaf_literal(pick(-3, 3) / 4.0 + 0.125), a);
-    default: return depth > 0 && chance(0.5) ? plus(a, b) : times(a, b);
+    case 18:
+      return times(condition(1), a);
+    case 19:
+      return infix("-", "sub", a, b, a.lo - b.hi, a.hi - b.lo, a.slope + b.slope);
+    case 20:
+      return times(param(), a);
+    case 21:
+      return plus(leaf_literal(pick(-3, 3) / 4.0 + 0.125), a);
+    default:
+      return depth > 0 && chance(0.5) ? plus(a, b) : times(a, b);
     }
   }
   static constexpr int functions = 23;
@@ -322,8 +366,8 @@ private:
       boundaries += "}},";
     }
     std::ostringstream out;
-    out << "    {{" << n[0] << ", " << n[1] << ", " << n[2] << "}, {" << boundaries << "}, {" << pick(1, 4) << ", " << pick(1, 3)
-        << "}},\n";
+    out << "    {{" << n[0] << ", " << n[1] << ", " << n[2] << "}, {" << boundaries << "}, {" << pick(1, 4)
+        << ", " << pick(1, 3) << "}},\n";
     return out.str();
   }
 
@@ -344,7 +388,8 @@ int main(int argc, char** argv) {
   const int count = std::atoi(argv[2]), files = std::atoi(argv[3]);
   for (int file = 0; file < files; ++file) {
     std::ofstream out(argv[4] + std::to_string(file) + ".cpp");
-    out << "// Generated by tests/random/generator.cpp, seed " << seed << ".\n#include \"check.hpp\"\nusing namespace oracle;\n\n";
+    out << "// Generated by tests/random/generator.cpp, seed " << seed
+        << ".\n#include \"check.hpp\"\nusing namespace oracle;\n\n";
     for (int i = file; i < count; i += files) out << writer(seed, i).write();
     if (!out) {
       std::fprintf(stderr, "cannot write %s%d.cpp\n", argv[4], file);

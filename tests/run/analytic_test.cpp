@@ -33,10 +33,12 @@ struct mode {
 const mode modes[] = {
     {"periodic", oracle::periodic, [](idx i, idx n) { return std::cos(2 * pi * 3 * double(i) / double(n)); },
      [](idx n) { return 2 * pi * 3 / double(n); }},
-    {"neumann", oracle::neumann, [](idx i, idx n) { return std::cos(pi * 2 * (double(i) + 0.5) / double(n)); },
+    {"neumann", oracle::neumann,
+     [](idx i, idx n) { return std::cos(pi * 2 * (double(i) + 0.5) / double(n)); },
      [](idx n) { return pi * 2 / double(n); }},
     // zero at the cells -1 and n
-    {"dirichlet", oracle::dirichlet(0), [](idx i, idx n) { return std::sin(pi * 2 * double(i + 1) / double(n + 1)); },
+    {"dirichlet", oracle::dirichlet(0),
+     [](idx i, idx n) { return std::sin(pi * 2 * double(i + 1) / double(n + 1)); },
      [](idx n) { return pi * 2 / double(n + 1); }},
     // zero at the cells 0 and n - 1, which stay
     {"fixed", oracle::fixed, [](idx i, idx n) { return std::sin(pi * 2 * double(i) / double(n - 1)); },
@@ -60,8 +62,8 @@ TYPED_TEST(heat_mode, decays_by_its_eigenvalue_per_step) {
       support::set_sides<2>(sim, u, {{{}, {along_y.side, along_y.side}, {along_x.side, along_x.side}}});
       support::put<2>(sim, u, oracle::make_grid<T>(n, start));
       sim.run(20);
-      const auto want = oracle::make_grid<T>(
-          n, [&](idx z, idx y, idx x) { return std::pow(factor, 20) * start(z, y, x); });
+      const auto want =
+          oracle::make_grid<T>(n, [&](idx z, idx y, idx x) { return std::pow(factor, 20) * start(z, y, x); });
       EXPECT_TRUE(support::close(support::take<2, T>(sim, u, n), want));
     }
 }
@@ -128,7 +130,8 @@ struct carousel {
 TEST(transport, fields_change_places_in_one_update) {
   const shape n{1, 1, 41};
   auto sim = support::make_simulation<1, carousel, float>(n);
-  const auto a = oracle::noise_grid<float>(n, 1), b = oracle::noise_grid<float>(n, 2), c = oracle::noise_grid<float>(n, 3);
+  const auto a = oracle::noise_grid<float>(n, 1), b = oracle::noise_grid<float>(n, 2),
+             c = oracle::noise_grid<float>(n, 3);
   support::put<1>(sim, u, a), support::put<1>(sim, v, b), support::put<1>(sim, w, c);
   sim.run(1);
   EXPECT_TRUE(support::identical(support::take<1, float>(sim, u, n), b));
@@ -139,12 +142,15 @@ TEST(transport, fields_change_places_in_one_update) {
 }
 
 struct wave {
-  static constexpr auto step() { return stet::update(prev = u, u = 2 * u - prev + 0.25 * stet::laplacian<3>(u)); }
+  static constexpr auto step() {
+    return stet::update(prev = u, u = 2 * u - prev + 0.25 * stet::laplacian<3>(u));
+  }
 };
 template <class T> void standing_wave(double allowed) {
   const shape n{9, 12, 15};
   const auto amplitude = [&](idx z, idx y, idx x) {
-    return std::sin(pi * double(z + 1) / double(n[0] + 1)) * std::sin(pi * 2 * double(y + 1) / double(n[1] + 1)) *
+    return std::sin(pi * double(z + 1) / double(n[0] + 1)) *
+           std::sin(pi * 2 * double(y + 1) / double(n[1] + 1)) *
            std::cos(pi * 3 * (double(x) + 0.5) / double(n[2]));
   };
   const double laplacian = 6 - 2 * std::cos(pi / double(n[0] + 1)) - 2 * std::cos(pi * 2 / double(n[1] + 1)) -

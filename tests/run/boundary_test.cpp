@@ -1,4 +1,5 @@
-// What lies beyond the faces, by hand: corners, mirrors and wraps on thin grids, rims of stages, changes between runs.
+// What lies beyond the faces, by hand: corners, mirrors and wraps on thin grids, rims of stages, changes
+// between runs.
 #include "../support/simulate.hpp"
 
 namespace {
@@ -39,8 +40,10 @@ TEST(corners, x_is_folded_first_then_y) {
     SCOPED_TRACE(one.name);
     simulation<corner_2d> sim({2, 2});
     for (int i = 0; i < 2; ++i) {
-      if (std::isnan(one.value[i])) sim.boundary(u, one.face[i], stet::neumann);
-      else sim.boundary(u, one.face[i], stet::dirichlet(one.value[i]));
+      if (std::isnan(one.value[i]))
+        sim.boundary(u, one.face[i], stet::neumann);
+      else
+        sim.boundary(u, one.face[i], stet::dirichlet(one.value[i]));
     }
     sim.fill(u, [](idx y, idx x) { return double(10 * y + x + 11); });
     sim.run(1);
@@ -92,7 +95,8 @@ struct far_left {
 struct far_right {
   static constexpr auto step() { return stet::update(u = u(5)); }
 };
-template <class S> void reads(std::vector<int> cells, oracle::side low, oracle::side high, std::vector<int> want) {
+template <class S>
+void reads(std::vector<int> cells, oracle::side low, oracle::side high, std::vector<int> want) {
   const idx n = idx(cells.size());
   simulation<S> sim({n});
   support::set_sides<1>(sim, u, {{{}, {}, {low, high}}});
@@ -118,9 +122,12 @@ TEST(thin_grids, wrap_and_mirror_as_often_as_needed) {
   reads<far_left>({1, 2}, dirichlet(8), neumann, {8, 8});
 }
 
-// In a stage, the rim is as wide as the stage's reach into fields that are fixed there, and it holds for all that the stage writes.
+// In a stage, the rim is as wide as the stage's reach into fields that are fixed there, and it holds for all
+// that the stage writes.
 struct exchange {
-  static constexpr auto step() { return stet::stages(stet::update(u = u + v(0, 2), v = v + u(-1, 0)), stet::update(v = v + 100)); }
+  static constexpr auto step() {
+    return stet::stages(stet::update(u = u + v(0, 2), v = v + u(-1, 0)), stet::update(v = v + 100));
+  }
 };
 TEST(rims, belong_to_the_stage_and_to_fixed_fields_only) {
   const idx ny = 4, nx = 6;

@@ -1,4 +1,5 @@
-// The caller's memory: strides of every sort in and out, bytes around the view untouched, overlapping cells refused.
+// The caller's memory: strides of every sort in and out, bytes around the view untouched, overlapping cells
+// refused.
 #include "../support/simulate.hpp"
 #include <cstring>
 
@@ -34,26 +35,31 @@ template <int Rank, class T> void in_and_out(const layout<Rank>& l) {
   SCOPED_TRACE(l.name);
   shape n{1, 1, 1};
   idx strides[Rank];
-  for (int a = 0; a < Rank; ++a) n[std::size_t(3 - Rank + a)] = l.extents[std::size_t(a)], strides[a] = l.strides[std::size_t(a)];
+  for (int a = 0; a < Rank; ++a)
+    n[std::size_t(3 - Rank + a)] = l.extents[std::size_t(a)], strides[a] = l.strides[std::size_t(a)];
   const auto cells = oracle::noise_grid<T>(n, 4);
   const T untouched = T(-77);
   std::vector<T> memory(std::size_t(l.length), untouched);
-  oracle::for_each_cell(n, [&](idx z, idx y, idx x) { memory.at(std::size_t(position(l, z, y, x))) = cells(z, y, x); });
+  oracle::for_each_cell(
+      n, [&](idx z, idx y, idx x) { memory.at(std::size_t(position(l, z, y, x))) = cells(z, y, x); });
 
   simulation<Rank, T> sim(l.extents);
   const std::vector<T> before = memory;
   sim.copy_in(u, memory.data() + l.first, strides);
-  EXPECT_EQ(std::memcmp(memory.data(), before.data(), memory.size() * sizeof(T)), 0) << "copy_in changed its source";
+  EXPECT_EQ(std::memcmp(memory.data(), before.data(), memory.size() * sizeof(T)), 0)
+      << "copy_in changed its source";
   EXPECT_TRUE(support::identical(support::take<Rank, T>(sim, u, n), cells));
 
   const auto others = oracle::noise_grid<T>(n, 5);
   std::vector<T> want(memory.size(), untouched);
-  oracle::for_each_cell(n, [&](idx z, idx y, idx x) { want[std::size_t(position(l, z, y, x))] = others(z, y, x); });
+  oracle::for_each_cell(
+      n, [&](idx z, idx y, idx x) { want[std::size_t(position(l, z, y, x))] = others(z, y, x); });
   support::put<Rank>(sim, u, others);
   sim.run(3);
   std::vector<T> out(memory.size(), untouched);
   sim.copy_out(u, out.data() + l.first, strides);
-  EXPECT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(T)), 0) << "cells differ or bytes around them changed";
+  EXPECT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(T)), 0)
+      << "cells differ or bytes around them changed";
 }
 
 TEST(data, of_rank_1) {
@@ -118,14 +124,18 @@ TEST(data, copy_out_refuses_strides_under_which_two_cells_share_an_address) {
     const shape n{3, 4, 5};
     // Brute force says the same: the table is checked, too.
     std::vector<idx> addresses;
-    oracle::for_each_cell(n, [&](idx z, idx y, idx x) { addresses.push_back(z * one.strides[0] + y * one.strides[1] + x * one.strides[2]); });
+    oracle::for_each_cell(n, [&](idx z, idx y, idx x) {
+      addresses.push_back(z * one.strides[0] + y * one.strides[1] + x * one.strides[2]);
+    });
     std::sort(addresses.begin(), addresses.end());
     ASSERT_EQ(std::adjacent_find(addresses.begin(), addresses.end()) != addresses.end(), one.refused);
 
     simulation<3, float> sim({3, 4, 5});
     sim.fill(u, 1);
     std::vector<float> memory(4000, -7);
-    const auto copy = [&] { sim.copy_out(u, memory.data() + 2000, {one.strides[0], one.strides[1], one.strides[2]}); };
+    const auto copy = [&] {
+      sim.copy_out(u, memory.data() + 2000, {one.strides[0], one.strides[1], one.strides[2]});
+    };
     if (!one.refused) {
       EXPECT_NO_THROW(copy());
       continue;

@@ -1,4 +1,5 @@
-// Mistakes found at run time: stet::error, whose message names the argument and what to do, and nothing has changed.
+// Mistakes found at run time: stet::error, whose message names the argument and what to do, and nothing has
+// changed.
 #include "../support/simulate.hpp"
 #include <functional>
 
@@ -41,28 +42,79 @@ const auto run_with = [](auto... set) {
 constexpr idx huge = std::numeric_limits<idx>::max();
 
 const mistake mistakes[] = {
-    {"unset_parameter", [] { simulation({5, 6}).run(1); }, {"speed", "set"}},
-    {"unset_parameter_in_run_until", [] { simulation({5, 6}).run_until(0, 1, 1); }, {"speed", "set"}},
-    {"unset_parameter_in_reduce", [] { simulation({5, 6}).reduce<largest>(); }, {"speed", "set"}},
+    {"unset_parameter",
+     [] {
+       simulation({5, 6}).run(1);
+     },
+     {"speed", "set"}},
+    {"unset_parameter_in_run_until",
+     [] {
+       simulation({5, 6}).run_until(0, 1, 1);
+     },
+     {"speed", "set"}},
+    {"unset_parameter_in_reduce",
+     [] {
+       simulation({5, 6}).reduce<largest>();
+     },
+     {"speed", "set"}},
     {"negative_steps", [] { ready().run(-1); }, {"steps", "-1", "0 or more"}},
     {"negative_max_steps", [] { ready().run_until(0, 1, -3); }, {"max_steps", "-3", "0 or more"}},
     {"check_every_0", [] { ready().run_until(0, 0, 5); }, {"check_every", "0", "1 or more"}},
     {"check_every_negative", [] { ready().run_until(0, -2, 5); }, {"check_every", "-2", "1 or more"}},
-    {"zero_extent", [] { simulation({0, 5}); }, {"extents", "0x5", "at least one cell"}},
-    {"zero_extent_x", [] { simulation({5, 0}); }, {"extents", "5x0"}},
-    {"negative_extent", [] { simulation({5, -1}); }, {"extents", "5x-1", "at least one cell"}},
-    {"product_of_two_negatives", [] { simulation({-5, -1}); }, {"extents", "-5x-1"}},
-    {"overflowing_product", [] { simulation({idx(1) << 32, idx(1) << 32}); }, {"extents", "smaller grid"}},
-    {"overflowing_bytes", [] { simulation({idx(1) << 31, idx(1) << 30}); }, {"extents", "smaller grid"}},
-    {"overflowing_extent", [] { simulation({huge, huge}); }, {"extents", "smaller grid"}},
-    {"extent_beyond_signed", [] { simulation({~std::uint64_t(0), std::uint64_t(1)}); }, {"extents"}},
-    {"more_than_any_memory", [] { simulation({idx(1) << 28, idx(1) << 28}); }, {"extents", "smaller grid"}},
-    {"periodic_on_one_face", run_with([](auto& s) { s.boundary(u, stet::face::x_low, stet::periodic); }),
+    {"zero_extent",
+     [] {
+       simulation({0, 5});
+     },
+     {"extents", "0x5", "at least one cell"}},
+    {"zero_extent_x",
+     [] {
+       simulation({5, 0});
+     },
+     {"extents", "5x0"}},
+    {"negative_extent",
+     [] {
+       simulation({5, -1});
+     },
+     {"extents", "5x-1", "at least one cell"}},
+    {"product_of_two_negatives",
+     [] {
+       simulation({-5, -1});
+     },
+     {"extents", "-5x-1"}},
+    {"overflowing_product",
+     [] {
+       simulation({idx(1) << 32, idx(1) << 32});
+     },
+     {"extents", "smaller grid"}},
+    {"overflowing_bytes",
+     [] {
+       simulation({idx(1) << 31, idx(1) << 30});
+     },
+     {"extents", "smaller grid"}},
+    {"overflowing_extent",
+     [] {
+       simulation({huge, huge});
+     },
+     {"extents", "smaller grid"}},
+    {"extent_beyond_signed",
+     [] {
+       simulation({~std::uint64_t(0), std::uint64_t(1)});
+     },
+     {"extents"}},
+    {"more_than_any_memory",
+     [] {
+       simulation({idx(1) << 28, idx(1) << 28});
+     },
+     {"extents", "smaller grid"}},
+    {"periodic_on_one_face",
+     run_with([](auto& s) { s.boundary(u, stet::face::x_low, stet::periodic); }),
      {"u", "x_low", "x_high", "periodic", "both faces"}},
-    {"periodic_against_neumann", run_with([](auto& s) { s.boundary(u, stet::neumann); },
-                                          [](auto& s) { s.boundary(u, stet::face::y_high, stet::periodic); }),
+    {"periodic_against_neumann",
+     run_with([](auto& s) { s.boundary(u, stet::neumann); },
+              [](auto& s) { s.boundary(u, stet::face::y_high, stet::periodic); }),
      {"u", "y_low", "y_high", "periodic"}},
-    {"periodic_on_one_face_of_a_coefficient", run_with([](auto& s) { s.boundary(c, stet::face::y_low, stet::periodic); }),
+    {"periodic_on_one_face_of_a_coefficient",
+     run_with([](auto& s) { s.boundary(c, stet::face::y_low, stet::periodic); }),
      {"c", "y_low", "periodic", "both faces"}},
     {"fixed_against_dirichlet_on_a_short_axis",
      [] {
@@ -78,9 +130,19 @@ const mistake mistakes[] = {
        sim.run(1);
      },
      {"c", "fixed", "y_low", "y_high", "reach 2"}},
-    {"face_of_a_missing_axis", [] { ready().boundary(u, stet::face::z_low, stet::neumann); }, {"z_low", "rank 2"}},
-    {"null_pointer_in", [] { ready().copy_in(u, static_cast<const double*>(nullptr), {7, 1}); }, {"data", "null"}},
-    {"null_pointer_out", [] { ready().copy_out(u, static_cast<double*>(nullptr), {7, 1}); }, {"data", "null"}},
+    {"face_of_a_missing_axis",
+     [] { ready().boundary(u, stet::face::z_low, stet::neumann); },
+     {"z_low", "rank 2"}},
+    {"null_pointer_in",
+     [] {
+       ready().copy_in(u, static_cast<const double*>(nullptr), {7, 1});
+     },
+     {"data", "null"}},
+    {"null_pointer_out",
+     [] {
+       ready().copy_out(u, static_cast<double*>(nullptr), {7, 1});
+     },
+     {"data", "null"}},
     {"strides_that_overflow",
      [] {
        const double x = 0;
@@ -96,14 +158,16 @@ const mistake mistakes[] = {
 };
 
 class run_time_error : public ::testing::TestWithParam<mistake> {};
-INSTANTIATE_TEST_SUITE_P(each, run_time_error, ::testing::ValuesIn(mistakes), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(each, run_time_error, ::testing::ValuesIn(mistakes),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(run_time_error, names_the_argument_and_the_remedy) {
   try {
     GetParam().make();
     ADD_FAILURE() << "no error";
   } catch (const stet::error& e) {
-    for (const char* part : GetParam().says) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << part << " in: " << e.what();
+    for (const char* part : GetParam().says)
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << part << " in: " << e.what();
     EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << "one line";
     EXPECT_FALSE(e.argument().empty());
   }
@@ -125,7 +189,8 @@ TEST(after_an_error, the_simulation_is_as_it_was_and_can_be_used) {
 
 TEST(no_error, where_the_rules_allow_it) {
   simulation sim = ready(2, 3); // c is fixed on both faces, on an axis as long as its reach
-  sim.boundary(u, stet::face::x_low, stet::dirichlet(1)); // opposite fixed, on an axis of 3 cells: not shorter than the reach
+  sim.boundary(u, stet::face::x_low,
+               stet::dirichlet(1)); // opposite fixed, on an axis of 3 cells: not shorter than the reach
   EXPECT_EQ(sim.run(1).steps, 1);
   sim.set(speed, std::nan("")); // NaN is a value like any other
   EXPECT_EQ(sim.run(1).steps, 1);

@@ -10,17 +10,20 @@ using oracle::taps;
 inline constexpr stet::field<"u"> u;
 
 // Lop-sided and with a different reach on every side: 2 up, 1 down, 3 left, 1 right.
-const taps lopsided_taps{{0, -2, 0, 0.11}, {0, -1, 1, 0.13}, {0, 0, -3, 0.17}, {0, 0, -1, 0.19}, {0, 0, 0, 0.23}, {0, 1, -1, 0.15}};
+const taps lopsided_taps{{0, -2, 0, 0.11}, {0, -1, 1, 0.13}, {0, 0, -3, 0.17},
+                         {0, 0, -1, 0.19}, {0, 0, 0, 0.23},  {0, 1, -1, 0.15}};
 struct lopsided {
   static constexpr auto step() {
-    return stet::update(u = 0.11 * u(-2, 0) + 0.13 * u(-1, 1) + 0.17 * u(0, -3) + 0.19 * u(0, -1) + 0.23 * u + 0.15 * u(1, -1));
+    return stet::update(u = 0.11 * u(-2, 0) + 0.13 * u(-1, 1) + 0.17 * u(0, -3) + 0.19 * u(0, -1) + 0.23 * u +
+                            0.15 * u(1, -1));
   }
 };
-const taps wide_taps{{-4, -4, -4, 0.2}, {-4, 0, 0, 0.1}, {-1, 2, -3, 0.15}, {0, 0, 0, 0.25}, {0, 4, 0, 0.05}, {1, 0, 4, 0.12}, {4, 4, 4, 0.1}};
+const taps wide_taps{{-4, -4, -4, 0.2}, {-4, 0, 0, 0.1}, {-1, 2, -3, 0.15}, {0, 0, 0, 0.25},
+                     {0, 4, 0, 0.05},   {1, 0, 4, 0.12}, {4, 4, 4, 0.1}};
 struct wide {
   static constexpr auto step() {
-    return stet::update(u = 0.2 * u(-4, -4, -4) + 0.1 * u(-4, 0, 0) + 0.15 * u(-1, 2, -3) + 0.25 * u(0, 0, 0) +
-                            0.05 * u(0, 4, 0) + 0.12 * u(1, 0, 4) + 0.1 * u(4, 4, 4));
+    return stet::update(u = 0.2 * u(-4, -4, -4) + 0.1 * u(-4, 0, 0) + 0.15 * u(-1, 2, -3) +
+                            0.25 * u(0, 0, 0) + 0.05 * u(0, 4, 0) + 0.12 * u(1, 0, 4) + 0.1 * u(4, 4, 4));
   }
 };
 
@@ -29,8 +32,10 @@ const std::pair<const char*, oracle::sides> boundaries[] = {
     {"dirichlet", oracle::everywhere(oracle::dirichlet(0.75))},
     {"neumann", oracle::everywhere(oracle::neumann)},
     {"periodic", oracle::everywhere(oracle::periodic)},
-    {"dirichlet and neumann", {{{oracle::neumann, oracle::dirichlet(0.5)}, {oracle::dirichlet(-0.5), oracle::neumann},
-                               {oracle::neumann, oracle::dirichlet(0.25)}}}},
+    {"dirichlet and neumann",
+     {{{oracle::neumann, oracle::dirichlet(0.5)},
+       {oracle::dirichlet(-0.5), oracle::neumann},
+       {oracle::neumann, oracle::dirichlet(0.25)}}}},
 };
 
 /// 0, 1, 2, 3 and 7 steps in one simulation, checked after each.
@@ -52,7 +57,15 @@ template <int Rank, class Stencil, class T> void follows_the_oracle(shape n, con
 }
 
 TEST(extents, two_dimensions) {
-  for (const shape n : {shape{1, 1, 1}, {1, 1, 9}, {1, 9, 1}, {1, 1, 333}, {1, 333, 1}, {1, 2, 2}, {1, 3, 4}, {1, 4, 5}, {1, 5, 6}}) {
+  for (const shape n : {shape{1, 1, 1},
+                        {1, 1, 9},
+                        {1, 9, 1},
+                        {1, 1, 333},
+                        {1, 333, 1},
+                        {1, 2, 2},
+                        {1, 3, 4},
+                        {1, 4, 5},
+                        {1, 5, 6}}) {
     follows_the_oracle<2, lopsided, float>(n, lopsided_taps);
     follows_the_oracle<2, lopsided, double>(n, lopsided_taps);
   }
@@ -61,7 +74,9 @@ TEST(extents, two_dimensions_257x263) {
   follows_the_oracle<2, lopsided, float>({1, 257, 263}, lopsided_taps);
   follows_the_oracle<2, lopsided, double>({1, 257, 263}, lopsided_taps);
 }
-TEST(extents, two_dimensions_3x100003) { follows_the_oracle<2, lopsided, float>({1, 3, 100003}, lopsided_taps); }
+TEST(extents, two_dimensions_3x100003) {
+  follows_the_oracle<2, lopsided, float>({1, 3, 100003}, lopsided_taps);
+}
 
 TEST(extents, three_dimensions_with_radius_4) {
   for (const shape n : {shape{9, 9, 9}, {8, 9, 9}, {1, 1, 1}, {2, 2, 2}, {1, 5, 23}, {13, 11, 17}}) {
@@ -112,7 +127,9 @@ TEST(runs, of_no_steps_change_nothing) {
 
 // A NaN reaches exactly the cells that read it, directly or through others.
 struct five_points {
-  static constexpr auto step() { return stet::update(u = 0.2 * (u(-1, 0) + u(0, -1) + u + u(0, 1) + u(1, 0))); }
+  static constexpr auto step() {
+    return stet::update(u = 0.2 * (u(-1, 0) + u(0, -1) + u + u(0, 1) + u(1, 0)));
+  }
 };
 TEST(nan, spreads_as_the_diamond_of_the_stencil) {
   const shape n{1, 31, 33};
@@ -125,7 +142,8 @@ TEST(nan, spreads_as_the_diamond_of_the_stencil) {
   for (int step = 0; step <= 12; ++step) {
     const auto h = support::take<2, double>(sim, u, n);
     oracle::for_each_cell(n, [&](idx, idx y, idx x) {
-      EXPECT_EQ(std::isnan(h(0, y, x)), std::abs(y - y0) + std::abs(x - x0) <= step) << step << ": " << y << ", " << x;
+      EXPECT_EQ(std::isnan(h(0, y, x)), std::abs(y - y0) + std::abs(x - x0) <= step)
+          << step << ": " << y << ", " << x;
     });
     sim.run(1);
   }

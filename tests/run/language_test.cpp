@@ -1,4 +1,5 @@
-// Every operator and function against the C++ one, on values that are easy to get wrong; helpers on polynomials.
+// Every operator and function against the C++ one, on values that are easy to get wrong; helpers on
+// polynomials.
 #include "../support/simulate.hpp"
 #include <functional>
 
@@ -26,7 +27,8 @@ template <class T> constexpr T inf_of = std::numeric_limits<T>::infinity();
 
 /// All pairs of these values, as the fields a and b; c is a third value.
 template <class T> std::vector<T> values() {
-  return {0, -T(0), 1, -1, 2, 3, -3, 5, 7, -7, T(0.1), T(-0.7), T(1.5), T(2.5), T(-2.5), 100, T(1e-3), inf_of<T>, -inf_of<T>, nan_of<T>};
+  return {0,      -T(0),   1,      -1,     2,       3,   -3,      5,         7,          -7,
+          T(0.1), T(-0.7), T(1.5), T(2.5), T(-2.5), 100, T(1e-3), inf_of<T>, -inf_of<T>, nan_of<T>};
 }
 
 template <class T> struct row {
@@ -36,7 +38,8 @@ template <class T> struct row {
 };
 
 /// Runs one step and compares the fields r0, r1 … with the rows of the table.
-template <class Stencil, class T, class... Fields> void table(const std::vector<row<T>>& rows, Fields... results) {
+template <class Stencil, class T, class... Fields>
+void table(const std::vector<row<T>>& rows, Fields... results) {
   const std::vector<T> v = values<T>();
   const idx n = idx(v.size() * v.size());
   const auto at = [&](idx i, int which) {
@@ -56,7 +59,8 @@ template <class Stencil, class T, class... Fields> void table(const std::vector<
     for (idx i = 0; i < n; ++i) {
       const T want = r.want(at(i, 0), at(i, 1), at(i, 2));
       EXPECT_LE(support::distance(double(h(i)), double(want)), r.allowed)
-          << r.name << " of " << at(i, 0) << ", " << at(i, 1) << ", " << at(i, 2) << ": got " << h(i) << ", want " << want;
+          << r.name << " of " << at(i, 0) << ", " << at(i, 1) << ", " << at(i, 2) << ": got " << h(i)
+          << ", want " << want;
     }
   };
   (one(results), ...);
@@ -64,27 +68,31 @@ template <class Stencil, class T, class... Fields> void table(const std::vector<
 
 /// The host has no cheap fma: the reference backend rounds the product by itself. Others must fuse.
 template <class T>
-const double fused = stet::default_backend::name == std::string("kokkos_ref") ? 4 * std::numeric_limits<T>::epsilon() : 0.0;
+const double fused = stet::default_backend::name == std::string("kokkos_ref")
+                         ? 4 * std::numeric_limits<T>::epsilon()
+                         : 0.0;
 
 struct arithmetic {
   static constexpr int rank = 1;
   static constexpr auto step() {
-    return stet::update(r0 = a + b, r1 = a - b, r2 = a * b, r3 = a / b, r4 = -a, r5 = a * b + c, r6 = c + a * b,
-                        r7 = a * b + c * b, r8 = a * b - c, r9 = 2 * a + 0.5);
+    return stet::update(r0 = a + b, r1 = a - b, r2 = a * b, r3 = a / b, r4 = -a, r5 = a * b + c,
+                        r6 = c + a * b, r7 = a * b + c * b, r8 = a * b - c, r9 = 2 * a + 0.5);
   }
 };
 struct logic {
   static constexpr int rank = 1;
   static constexpr auto step() {
-    return stet::update(r0 = a < b, r1 = a <= b, r2 = a > b, r3 = a >= b, r4 = a == b, r5 = a != b, r6 = a && b, r7 = a || b,
-                        r8 = stet::where(a, b, c), r9 = stet::where((a < b) && (b < c), a + 1, !c));
+    return stet::update(r0 = a<b, r1 = a <= b, r2 = a> b, r3 = a >= b, r4 = a == b, r5 = a != b, r6 = a && b,
+                        r7 = a || b, r8 = stet::where(a, b, c),
+                        r9 = stet::where((a < b) && (b < c), a + 1, !c));
   }
 };
 struct functions {
   static constexpr int rank = 1;
   static constexpr auto step() {
-    return stet::update(r0 = stet::min(a, b), r1 = stet::max(a, b), r2 = stet::abs(a), r3 = stet::floor(a), r4 = stet::sqrt(a),
-                        r5 = stet::sin(a), r6 = stet::cos(a), r7 = stet::tanh(a), r8 = stet::exp(c), r9 = stet::log(a));
+    return stet::update(r0 = stet::min(a, b), r1 = stet::max(a, b), r2 = stet::abs(a), r3 = stet::floor(a),
+                        r4 = stet::sqrt(a), r5 = stet::sin(a), r6 = stet::cos(a), r7 = stet::tanh(a),
+                        r8 = stet::exp(c), r9 = stet::log(a));
   }
 };
 
@@ -117,24 +125,26 @@ TYPED_TEST(language, comparisons_and_logic_give_1_or_0) {
                    {"a && b", [](T x, T y, T) { return T(x != 0 && y != 0); }, 0},
                    {"a || b", [](T x, T y, T) { return T(x != 0 || y != 0); }, 0},
                    {"where(a, b, c)", [](T x, T y, T z) { return x != 0 ? y : z; }, 0},
-                   {"where(a < b && b < c, a + 1, !c)", [](T x, T y, T z) { return x < y && y < z ? x + 1 : T(z == 0); }, 0}},
+                   {"where(a < b && b < c, a + 1, !c)",
+                    [](T x, T y, T z) { return x < y && y < z ? x + 1 : T(z == 0); }, 0}},
                   r0, r1, r2, r3, r4, r5, r6, r7, r8, r9);
 }
 TYPED_TEST(language, functions) {
   using T = TypeParam;
   const double few_ulp = 8 * std::numeric_limits<T>::epsilon();
   const auto either_nan = [](T x, T y) { return std::isnan(x) || std::isnan(y); };
-  table<functions, T>({{"min", [=](T x, T y, T) { return either_nan(x, y) ? nan_of<T> : std::fmin(x, y); }, 0},
-                       {"max", [=](T x, T y, T) { return either_nan(x, y) ? nan_of<T> : std::fmax(x, y); }, 0},
-                       {"abs", [](T x, T, T) { return std::fabs(x); }, 0},
-                       {"floor", [](T x, T, T) { return std::floor(x); }, 0},
-                       {"sqrt", [](T x, T, T) { return std::sqrt(x); }, 0},
-                       {"sin", [](T x, T, T) { return std::sin(x); }, few_ulp},
-                       {"cos", [](T x, T, T) { return std::cos(x); }, few_ulp},
-                       {"tanh", [](T x, T, T) { return std::tanh(x); }, few_ulp},
-                       {"exp", [](T, T, T z) { return std::exp(z); }, few_ulp},
-                       {"log", [](T x, T, T) { return std::log(x); }, few_ulp}},
-                      r0, r1, r2, r3, r4, r5, r6, r7, r8, r9);
+  table<functions, T>(
+      {{"min", [=](T x, T y, T) { return either_nan(x, y) ? nan_of<T> : std::fmin(x, y); }, 0},
+       {"max", [=](T x, T y, T) { return either_nan(x, y) ? nan_of<T> : std::fmax(x, y); }, 0},
+       {"abs", [](T x, T, T) { return std::fabs(x); }, 0},
+       {"floor", [](T x, T, T) { return std::floor(x); }, 0},
+       {"sqrt", [](T x, T, T) { return std::sqrt(x); }, 0},
+       {"sin", [](T x, T, T) { return std::sin(x); }, few_ulp},
+       {"cos", [](T x, T, T) { return std::cos(x); }, few_ulp},
+       {"tanh", [](T x, T, T) { return std::tanh(x); }, few_ulp},
+       {"exp", [](T, T, T z) { return std::exp(z); }, few_ulp},
+       {"log", [](T x, T, T) { return std::log(x); }, few_ulp}},
+      r0, r1, r2, r3, r4, r5, r6, r7, r8, r9);
 }
 
 // Integers: i runs from -40 to 39.
@@ -142,8 +152,9 @@ struct integers {
   static constexpr int rank = 1;
   static constexpr auto step() {
     auto i = stet::coord<0> - 40;
-    return stet::update(r0 = stet::mod(i, 3), r1 = stet::mod(i, 7), r2 = stet::parity(i), r3 = stet::pow(2, i), r4 = stet::pow(i, 2),
-                        r5 = stet::mod(0.5 * i, 2), r6 = stet::floor(0.25 * i), r7 = stet::mod(i, -3),
+    return stet::update(r0 = stet::mod(i, 3), r1 = stet::mod(i, 7), r2 = stet::parity(i),
+                        r3 = stet::pow(2, i), r4 = stet::pow(i, 2), r5 = stet::mod(0.5 * i, 2),
+                        r6 = stet::floor(0.25 * i), r7 = stet::mod(i, -3),
                         r8 = stet::where(stet::parity(stet::coord<0> + stet::step_index) == 0, 1, 2));
   }
 };
@@ -151,7 +162,8 @@ TYPED_TEST(language, mod_and_parity_are_exact_on_integers) {
   using T = TypeParam;
   stet::simulation<integers, T, stet::default_backend> sim({80});
   sim.run(1);
-  const auto h0 = sim.host(r0), h1 = sim.host(r1), h2 = sim.host(r2), h3 = sim.host(r3), h4 = sim.host(r4), h5 = sim.host(r5);
+  const auto h0 = sim.host(r0), h1 = sim.host(r1), h2 = sim.host(r2), h3 = sim.host(r3), h4 = sim.host(r4),
+             h5 = sim.host(r5);
   const auto h6 = sim.host(r6), h7 = sim.host(r7), h8 = sim.host(r8);
   for (int x = 0; x < 80; ++x) {
     const int i = x - 40;
@@ -173,8 +185,8 @@ double polynomial(idx z, idx y, idx x) {
 }
 struct differences {
   static constexpr auto step() {
-    return stet::update(r0 = stet::d<0>(a), r1 = stet::d<1>(a), r2 = stet::d<2>(a), r3 = stet::d2<0>(a), r4 = stet::d2<1>(a),
-                        r5 = stet::d2<2>(a), r6 = stet::laplacian<3>(a),
+    return stet::update(r0 = stet::d<0>(a), r1 = stet::d<1>(a), r2 = stet::d<2>(a), r3 = stet::d2<0>(a),
+                        r4 = stet::d2<1>(a), r5 = stet::d2<2>(a), r6 = stet::laplacian<3>(a),
                         r7 = stet::star<3>(a, 1, 2, 3, 4, 5, 6, 7), // z-, y-, x-, centre, x+, y+, z+
                         r8 = a(0, 0, 0) + a);
   }
@@ -200,14 +212,15 @@ TEST(helpers, are_the_differences_of_a_polynomial) {
   check("laplacian<3>", r6, [](idx, idx, idx) { return 20; });
   check("star<3>", r7, [](idx z, idx y, idx x) {
     const auto p = polynomial;
-    return p(z - 1, y, x) + 2 * p(z, y - 1, x) + 3 * p(z, y, x - 1) + 4 * p(z, y, x) + 5 * p(z, y, x + 1) + 6 * p(z, y + 1, x) +
-           7 * p(z + 1, y, x);
+    return p(z - 1, y, x) + 2 * p(z, y - 1, x) + 3 * p(z, y, x - 1) + 4 * p(z, y, x) + 5 * p(z, y, x + 1) +
+           6 * p(z, y + 1, x) + 7 * p(z + 1, y, x);
   });
   check("a + a", r8, [](idx z, idx y, idx x) { return 2 * polynomial(z, y, x); });
 }
 struct rank_2_helpers {
   static constexpr auto step() {
-    return stet::update(r0 = stet::box<2>(a, 1, 2, 3, 4, 5, 6, 7, 8, 9), r1 = stet::laplacian<2>(a), r2 = stet::star<2>(a, b, 1, b + 2, 3, 4));
+    return stet::update(r0 = stet::box<2>(a, 1, 2, 3, 4, 5, 6, 7, 8, 9), r1 = stet::laplacian<2>(a),
+                        r2 = stet::star<2>(a, b, 1, b + 2, 3, 4));
   }
 };
 struct rank_1_helpers {
@@ -230,7 +243,8 @@ TEST(helpers, box_and_star_take_their_weights_row_by_row) {
       EXPECT_EQ(laplacian(y, x), 16);
       const auto p = [](idx j, idx i) { return polynomial(0, j, i); };
       const double w = double(y + 10 * x);
-      EXPECT_EQ(star(y, x), w * p(y - 1, x) + p(y, x - 1) + (w + 2) * p(y, x) + 3 * p(y, x + 1) + 4 * p(y + 1, x));
+      EXPECT_EQ(star(y, x),
+                w * p(y - 1, x) + p(y, x - 1) + (w + 2) * p(y, x) + 3 * p(y, x + 1) + 4 * p(y + 1, x));
     }
 }
 TEST(helpers, of_rank_1) {
@@ -250,7 +264,9 @@ TEST(helpers, of_rank_1) {
 // Literals, parameters, coordinates and the step number take the field's precision.
 inline constexpr stet::param<"third"> third;
 struct precision {
-  static constexpr auto step() { return stet::update(r0 = 0.1 * a(0, 0), r1 = third * a, r2 = 0.1 + stet::coord<0> * 100 + stet::coord<1>); }
+  static constexpr auto step() {
+    return stet::update(r0 = 0.1 * a(0, 0), r1 = third * a, r2 = 0.1 + stet::coord<0> * 100 + stet::coord<1>);
+  }
 };
 TYPED_TEST(language, numbers_take_the_precision_of_the_field) {
   using T = TypeParam;

@@ -14,21 +14,40 @@ inline constexpr stet::param<"p"> p;
 struct stencil {
   static constexpr auto step() { return stet::update(u = u + p * c(0, 1)); }
 };
-struct sum_of_cells { static constexpr auto value() { return stet::sum_of(u); } };
-struct max_of_cells { static constexpr auto value() { return stet::max_of(u); } };
-struct min_of_cells { static constexpr auto value() { return stet::min_of(u); } };
-struct norm_of_cells { static constexpr auto value() { return stet::norm2_of(u); } };
+struct sum_of_cells {
+  static constexpr auto value() { return stet::sum_of(u); }
+};
+struct max_of_cells {
+  static constexpr auto value() { return stet::max_of(u); }
+};
+struct min_of_cells {
+  static constexpr auto value() { return stet::min_of(u); }
+};
+struct norm_of_cells {
+  static constexpr auto value() { return stet::norm2_of(u); }
+};
 // A reach of 2 up, 1 right into u, 1 left into c.
-struct sum_around { static constexpr auto value() { return stet::sum_of(u(-2, 0) + 2 * u(0, 1) - c(0, -1)); } };
-struct max_around { static constexpr auto value() { return stet::max_of(u(-2, 0) + 2 * u(0, 1) - c(0, -1)); } };
-struct min_around { static constexpr auto value() { return stet::min_of(u(-2, 0) + 2 * u(0, 1) - c(0, -1)); } };
-struct norm_around { static constexpr auto value() { return stet::norm2_of(u(-2, 0) + 2 * u(0, 1) - c(0, -1)); } };
-struct with_all { static constexpr auto value() { return stet::sum_of(p * u + 1000 * stet::step_index + stet::coord<1>); } };
+struct sum_around {
+  static constexpr auto value() { return stet::sum_of(u(-2, 0) + 2 * u(0, 1) - c(0, -1)); }
+};
+struct max_around {
+  static constexpr auto value() { return stet::max_of(u(-2, 0) + 2 * u(0, 1) - c(0, -1)); }
+};
+struct min_around {
+  static constexpr auto value() { return stet::min_of(u(-2, 0) + 2 * u(0, 1) - c(0, -1)); }
+};
+struct norm_around {
+  static constexpr auto value() { return stet::norm2_of(u(-2, 0) + 2 * u(0, 1) - c(0, -1)); }
+};
+struct with_all {
+  static constexpr auto value() { return stet::sum_of(p * u + 1000 * stet::step_index + stet::coord<1>); }
+};
 
 template <class T> using simulation = stet::simulation<stencil, T, stet::default_backend>;
 
 struct four {
-  double sum = 0, max = -std::numeric_limits<double>::infinity(), min = std::numeric_limits<double>::infinity(), norm = 0;
+  double sum = 0, max = -std::numeric_limits<double>::infinity(),
+         min = std::numeric_limits<double>::infinity(), norm = 0;
   void add(double v) { sum += v, max = std::fmax(max, v), min = std::fmin(min, v), norm += v * v; }
 };
 
@@ -57,7 +76,8 @@ TYPED_TEST(reduction, covers_the_cells_whose_expression_crosses_no_fixed_face) {
     four want, bare;
     oracle::for_each_cell(n, [&](idx z, idx y, idx x) {
       bare.add(double(gu(z, y, x)));
-      if (oracle::crosses_fixed(n, of_u, {z, y, x}, {0, -2, 0}) || oracle::crosses_fixed(n, of_u, {z, y, x}, {0, 0, 1}) ||
+      if (oracle::crosses_fixed(n, of_u, {z, y, x}, {0, -2, 0}) ||
+          oracle::crosses_fixed(n, of_u, {z, y, x}, {0, 0, 1}) ||
           oracle::crosses_fixed(n, of_c, {z, y, x}, {0, 0, -1}))
         return;
       want.add(double(T(T(oracle::read(gu, of_u, z, y - 2, x) + 2 * oracle::read(gu, of_u, z, y, x + 1)) -

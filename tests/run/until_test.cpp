@@ -1,4 +1,5 @@
-// run_until: when it checks, when it stops, what it reports. Values are powers of two, so every residual is exact.
+// run_until: when it checks, when it stops, what it reports. Values are powers of two, so every residual is
+// exact.
 #include "../support/simulate.hpp"
 
 namespace {
@@ -80,11 +81,14 @@ TYPED_TEST(run_until, never_passes_on_nan) {
   EXPECT_TRUE(std::isnan(report.residual));
 }
 
-// The residual sees the fields after the step, the number of the next step, boundaries and the other stage's writes.
+// The residual sees the fields after the step, the number of the next step, boundaries and the other stage's
+// writes.
 inline constexpr stet::field<"v"> v;
 struct two_stages {
   static constexpr auto step() { return stet::stages(stet::update(u = u + 1), stet::update(v = u(1) + 0.5)); }
-  static constexpr auto residual() { return stet::sum_of(stet::where(u > 2.5, 0, 1) + stet::abs(v - u - 0.5)); }
+  static constexpr auto residual() {
+    return stet::sum_of(stet::where(u > 2.5, 0, 1) + stet::abs(v - u - 0.5));
+  }
 };
 TEST(run_until_with_stages, checks_after_the_whole_step) {
   stet::simulation<two_stages, double, stet::default_backend> sim({5});
@@ -95,7 +99,8 @@ TEST(run_until_with_stages, checks_after_the_whole_step) {
   EXPECT_EQ(report.residual, 0);
 }
 
-// A residual with offsets covers only cells that cross no fixed face; with none left, max is -infinity and passes.
+// A residual with offsets covers only cells that cross no fixed face; with none left, max is -infinity and
+// passes.
 struct thin {
   static constexpr auto step() { return stet::update(u = u(0, 1)); }
   static constexpr auto residual() { return stet::max_of(u(0, 1)); }

@@ -24,14 +24,17 @@ const face_rules boundaries[] = {{{suite::face_rule::fixed}, oracle::fixed},
                                  {{suite::face_rule::periodic}, oracle::periodic}};
 
 class suite_stencil : public ::testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(each, suite_stencil, ::testing::ValuesIn(names), [](const auto& info) { return "s" + info.param; });
+INSTANTIATE_TEST_SUITE_P(each, suite_stencil, ::testing::ValuesIn(names),
+                         [](const auto& info) { return "s" + info.param; });
 
 template <class T> void follows_the_oracle(const std::string& name, const std::vector<idx>& extents) {
   const shape n = oracle::as_shape(extents);
   const auto taps = tables::suite(name);
-  const auto sim = suite::make(name, sizeof(T) == 4 ? suite::precision::single : suite::precision::twice, extents);
+  const auto sim =
+      suite::make(name, sizeof(T) == 4 ? suite::precision::single : suite::precision::twice, extents);
   for (const auto& [boundary, side] : boundaries) {
-    SCOPED_TRACE(name + ", boundary " + std::to_string(int(boundary.rule)) + ", bytes " + std::to_string(sizeof(T)));
+    SCOPED_TRACE(name + ", boundary " + std::to_string(int(boundary.rule)) + ", bytes " +
+                 std::to_string(sizeof(T)));
     auto want = oracle::noise_grid<T>(n, 11);
     const auto start = want;
     sim->set_boundary(boundary);
@@ -52,7 +55,8 @@ template <class T> void follows_the_oracle(const std::string& name, const std::v
 }
 
 TEST_P(suite_stencil, follows_the_oracle_under_all_boundaries) {
-  const std::vector<idx> extents = GetParam()[0] == '2' ? std::vector<idx>{37, 53} : std::vector<idx>{13, 17, 21};
+  const std::vector<idx> extents =
+      GetParam()[0] == '2' ? std::vector<idx>{37, 53} : std::vector<idx>{13, 17, 21};
   follows_the_oracle<float>(GetParam(), extents);
   follows_the_oracle<double>(GetParam(), extents);
 }
@@ -61,7 +65,8 @@ TEST_P(suite_stencil, keeps_a_constant_field_since_its_weights_sum_to_one) {
   double sum = 0;
   for (const auto& tap : tables::suite(GetParam())) sum += tap.weight;
   EXPECT_NEAR(sum, 1, 1e-15 * 30);
-  const std::vector<idx> extents = GetParam()[0] == '2' ? std::vector<idx>{20, 30} : std::vector<idx>{8, 9, 10};
+  const std::vector<idx> extents =
+      GetParam()[0] == '2' ? std::vector<idx>{20, 30} : std::vector<idx>{8, 9, 10};
   const auto sim = suite::make(GetParam(), suite::precision::twice, extents);
   sim->set_boundary({suite::face_rule::neumann});
   sim->fill([](idx, idx, idx) { return 3.0; });

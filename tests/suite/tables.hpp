@@ -72,8 +72,10 @@ inline taps box_3d(bool corners_only) {
     for (int dy = -1; dy <= 1; ++dy)
       for (int dx = -1; dx <= 1; ++dx) {
         const double full = plane[dy + 1][dx + 1] + (dz == 0 ? .01 : dz == 1 ? .02 : 0);
-        if (!corners_only || dz == 0) t.push_back({dz, dy, dx, full});
-        else if (dy != 0 && dx != 0) t.push_back({dz, dy, dx, corner[dz + 1]});
+        if (!corners_only || dz == 0)
+          t.push_back({dz, dy, dx, full});
+        else if (dy != 0 && dx != 0)
+          t.push_back({dz, dy, dx, corner[dz + 1]});
       }
   return normalised(t);
 }
@@ -108,8 +110,8 @@ inline taps suite(const std::string& name) {
   throw std::invalid_argument("no suite stencil is called " + name);
 }
 
-/// The same points with weights that all differ (10, 11, 12 … in (dz, dy, dx) order, over their sum), so that swapped
-/// directions show.
+/// The same points with weights that all differ (10, 11, 12 … in (dz, dy, dx) order, over their sum), so that
+/// swapped directions show.
 inline taps variant(const std::string& name) {
   taps t = suite(name);
   std::sort(t.begin(), t.end(), [](const tap& a, const tap& b) {

@@ -8,7 +8,8 @@ namespace variants {
 
 using oracle::shape;
 
-template <int Rank, class Stencil, class T> void follows_the_oracle(const oracle::taps& taps, const shape& n) {
+template <int Rank, class Stencil, class T>
+void follows_the_oracle(const oracle::taps& taps, const shape& n) {
   using oracle::dirichlet, oracle::fixed, oracle::neumann, oracle::periodic;
   const std::pair<const char*, oracle::sides> boundaries[] = {
       {"fixed", oracle::everywhere(fixed)},
@@ -27,7 +28,8 @@ template <int Rank, class Stencil, class T> void follows_the_oracle(const oracle
     for (const int steps : {1, 4}) {
       sim.run(steps);
       want = oracle::linear_run(want, taps, sides, steps);
-      EXPECT_TRUE(support::close(support::take<Rank, T>(sim, u, n), want)) << "after " << steps << " more steps";
+      EXPECT_TRUE(support::close(support::take<Rank, T>(sim, u, n), want))
+          << "after " << steps << " more steps";
     }
   }
 }

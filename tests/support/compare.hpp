@@ -14,7 +14,8 @@ using oracle::idx;
 /// Agreement that is promised between two evaluations of one expression, relative to max(1, |want|).
 template <class T> inline constexpr double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-12;
 
-/// Distance of two values relative to max(1, |want|); infinite when exactly one is NaN or they are different infinities.
+/// Distance of two values relative to max(1, |want|); infinite when exactly one is NaN or they are different
+/// infinities.
 inline double distance(double got, double want) {
   if (std::isnan(got) || std::isnan(want))
     return std::isnan(got) && std::isnan(want) ? 0 : std::numeric_limits<double>::infinity();
@@ -36,20 +37,20 @@ template <class T>
   });
   if (bad == 0) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure()
-         << bad << " of " << want.cells.size() << " cells differ; worst at (" << at[0] << ", " << at[1] << ", " << at[2]
-         << "): got " << double(got(at[0], at[1], at[2])) << ", want " << double(want(at[0], at[1], at[2]))
-         << " (distance " << worst << ", allowed " << allowed << ")";
+         << bad << " of " << want.cells.size() << " cells differ; worst at (" << at[0] << ", " << at[1]
+         << ", " << at[2] << "): got " << double(got(at[0], at[1], at[2])) << ", want "
+         << double(want(at[0], at[1], at[2])) << " (distance " << worst << ", allowed " << allowed << ")";
 }
 
 /// Equal bit for bit, NaN payloads and signs of zero included.
-template <class T> ::testing::AssertionResult identical(const grid<T>& got, const grid<T>& want) {
+template <class T>::testing::AssertionResult identical(const grid<T>& got, const grid<T>& want) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   if (got.n != want.n) return ::testing::AssertionFailure() << "the grids have different extents";
   ::testing::AssertionResult result = ::testing::AssertionSuccess();
   oracle::for_each_cell(want.n, [&](idx z, idx y, idx x) {
     if (result && std::bit_cast<bits>(got(z, y, x)) != std::bit_cast<bits>(want(z, y, x)))
-      result = ::testing::AssertionFailure() << "cell (" << z << ", " << y << ", " << x << "): got " << got(z, y, x)
-                                             << ", want " << want(z, y, x) << ", bit for bit";
+      result = ::testing::AssertionFailure() << "cell (" << z << ", " << y << ", " << x << "): got "
+                                             << got(z, y, x) << ", want " << want(z, y, x) << ", bit for bit";
   });
   return result;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// A plain grid of values, always seen as (z, y, x); lower ranks have extents of 1 in front. Knows nothing of the library.
+// A plain grid of values, always seen as (z, y, x); lower ranks have extents of 1 in front. Knows nothing of
+// the library.
 #include <array>
 #include <cstddef>
 #include <cstdint>

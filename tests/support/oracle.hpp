@@ -28,7 +28,8 @@ struct tap {
 };
 using taps = std::vector<tap>;
 
-/// The value at (z, y, x), which may lie outside: folded x first, then y, then z; the first dirichlet face wins.
+/// The value at (z, y, x), which may lie outside: folded x first, then y, then z; the first dirichlet face
+/// wins.
 template <class T> T read(const grid<T>& g, const sides& s, idx z, idx y, idx x) {
   shape at{z, y, x};
   for (const std::size_t axis : {2u, 1u, 0u}) {
@@ -46,7 +47,8 @@ template <class T> T read(const grid<T>& g, const sides& s, idx z, idx y, idx x)
 }
 
 /// Whether reading at this offset from this cell crosses a fixed face.
-inline bool crosses_fixed(const shape& n, const sides& s, const shape& cell, const std::array<int, 3>& offset) {
+inline bool crosses_fixed(const shape& n, const sides& s, const shape& cell,
+                          const std::array<int, 3>& offset) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const idx at = cell[axis] + offset[axis];
     if (at < 0 && s[axis][0].what == kind::fixed) return true;

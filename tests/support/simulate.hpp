@@ -24,10 +24,18 @@ void set_sides(Simulation& sim, Field field, const sides& wanted) {
       const oracle::side& s = wanted[axis][end];
       const stet::face at = faces[axis][end];
       switch (s.what) {
-      case kind::fixed: sim.boundary(field, at, stet::fixed); break;
-      case kind::dirichlet: sim.boundary(field, at, stet::dirichlet(s.value)); break;
-      case kind::neumann: sim.boundary(field, at, stet::neumann); break;
-      case kind::periodic: sim.boundary(field, at, stet::periodic); break;
+      case kind::fixed:
+        sim.boundary(field, at, stet::fixed);
+        break;
+      case kind::dirichlet:
+        sim.boundary(field, at, stet::dirichlet(s.value));
+        break;
+      case kind::neumann:
+        sim.boundary(field, at, stet::neumann);
+        break;
+      case kind::periodic:
+        sim.boundary(field, at, stet::periodic);
+        break;
       }
     }
 }
