@@ -16,7 +16,12 @@ struct cell_range {
   constexpr index length(int axis) const { return hi[axis] > lo[axis] ? hi[axis] - lo[axis] : 0; }
   constexpr index cells() const { return length(0) * length(1) * length(2); }
   constexpr bool empty() const { return cells() == 0; }
-  constexpr bool operator==(const cell_range&) const = default;
+  constexpr bool
+  operator==(const cell_range& other) const { // std::array's own == does not work on CUDA devices
+    for (int a = 0; a < 3; ++a)
+      if (lo[a] != other.lo[a] || hi[a] != other.hi[a]) return false;
+    return true;
+  }
 };
 
 /// `whole` without a margin per face; an empty one inside `whole` when nothing is left.

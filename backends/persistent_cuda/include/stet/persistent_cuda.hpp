@@ -39,9 +39,9 @@ struct persistent_cuda {
    public:
     explicit engine(const std::array<index, 3>& extents)
         : extents_(extents), pitch_((extents[2] + row_cells - 1) / row_cells * row_cells) {
-      const auto blocks = cuda::block_count::covering<Real>(extents);
+      const auto blocks = cuda::block_count::covering<Real>(extents, 1);
       if (blocks.total() > std::numeric_limits<int>::max() || extents[0] > std::numeric_limits<int>::max() ||
-          extents[1] / cuda::per_step_rows > std::numeric_limits<int>::max())
+          extents[1] > std::numeric_limits<int>::max())
         throw error("extents",
                     stet::detail::to_string(extents, rank_of<S>) + " needs more than 2^31 blocks of threads",
                     "use a smaller grid");
@@ -226,6 +226,20 @@ struct persistent_cuda {
       return result;
     }
 
+    /// Whether accesses of a stage cross faces that are neither fixed nor periodic.
+    static bool folds(const stage_regions& parts, const std::array<int, 3>& wraps) {
+      for (int axis = 0; axis < 3; ++axis)
+        if (wraps[axis] == 0 && (parts.active.lo[axis] != parts.interior.lo[axis] ||
+                                 parts.active.hi[axis] != parts.interior.hi[axis]))
+          return true;
+      return false;
+    }
+    bool folds_anywhere(const conditions<S, Real>& given, const std::array<int, 3>& wraps) const {
+      for (int s = 0; s < stage_count<S>; ++s)
+        if (folds(regions_of(step_program<S>::value, s, extents_, given.boundaries), wraps)) return true;
+      return false;
+    }
+
     cuda::tiling_choice resident_tiling(const conditions<S, Real>& given) const {
       const auto wraps = periodicity(given);
       cuda::tiling_choice none;
@@ -240,8 +254,8 @@ struct persistent_cuda {
       }
       constexpr std::int64_t static_shared = cuda::resident_threads * sizeof(double);
       return cuda::choose_tiling(cuda::stencil_costs_of<S, Real>(), extents_,
-                                 {wraps[0] > 0, wraps[1] > 0, wraps[2] > 0}, device_,
-                                 device_.shared_per_block_optin - static_shared);
+                                 {wraps[0] > 0, wraps[1] > 0, wraps[2] > 0}, folds_anywhere(given, wraps),
+                                 device_, device_.shared_per_block_optin - static_shared);
     }
 
     /// \param rule every = 0: no checks
@@ -266,6 +280,7 @@ struct persistent_cuda {
         const auto parts = regions_of(program, s, extents_, given.boundaries);
         set_box(a.active_lo[s], a.active_hi[s], parts.active);
         set_box(a.inner_lo[s], a.inner_hi[s], parts.interior);
+        a.folds[s] = folds(parts, wraps);
       }
       a.first_step = first_step;
       a.steps = rule.max_steps;
@@ -307,9 +322,9 @@ struct persistent_cuda {
 
     template <int Stage> void take_stage(const conditions<S, Real>& given, index step) {
       constexpr auto& program = step_program<S>::value;
-      const auto blocks = cuda::block_count::covering<Real>(extents_);
+      const auto blocks = cuda::block_count::covering<Real>(extents_, cuda::per_step_unit<S, Stage, Real>());
       cuda::launch(cuda::per_step_kernel<S, Stage, Real>, dim3(unsigned(blocks.total())),
-                   dim3(32, cuda::per_step_rows), 0, stream(), "per_step", grid_of(given, step),
+                   dim3(32, cuda::per_step_warps), 0, stream(), "per_step", grid_of(given, step),
                    regions_of(program, Stage, extents_, given.boundaries), blocks);
       for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k)
         std::swap(state_[program.targets[k].field], next_[program.targets[k].field]);

@@ -37,6 +37,7 @@ template <class S, class Real> struct resident_arguments {
   bool periodic[3];                               ///< the axis wraps: the ring goes on beyond its faces
   int active_lo[stages][3], active_hi[stages][3]; ///< cells that a stage updates
   int inner_lo[stages][3], inner_hi[stages][3];   ///< of these, cells none of whose accesses leaves the grid
+  bool folds[stages];                             ///< some cells are active, but not inner
   index first_step, steps;
   index check_every; ///< 0: no checks
   double tolerance;
@@ -46,25 +47,6 @@ template <class S, class Real> struct resident_arguments {
 };
 
 namespace detail {
-
-/// Rows that a unit of `Rows` cells along the slide axis reads in a stage, each once.
-template <class S, int Stage, int Rows> constexpr auto unit_rows() {
-  constexpr auto single = rows_of(step_program<S>::value, Stage);
-  row_list<(single.count > 0 ? single.count : 1) * Rows> all;
-  for (int b = 0; b < Rows; ++b)
-    for (int i = 0; i < single.count; ++i) {
-      row r = single.items[i];
-      (rank_of<S> == 3 ? r.dz : r.dy) += b;
-      const int at = all.find(r.field, r.dz, r.dy);
-      if (at < 0) {
-        all.items[all.count++] = r;
-      } else {
-        all.items[at].low = r.low > all.items[at].low ? r.low : all.items[at].low;
-        all.items[at].high = r.high > all.items[at].high ? r.high : all.items[at].high;
-      }
-    }
-  return all;
-}
 
 /// Fields that a stage writes anew: its targets. When stages share some targets but not all, every assigned
 /// field (those without a right-hand side are carried over), so that fields of one stage always lie at the
@@ -97,21 +79,12 @@ template <class S> constexpr target moved_target(int stage, int k) {
   return {-1, -1};
 }
 
-/// 32-bit registers that the window of a unit takes.
-template <class S, int Stage, class Real, int Rows> constexpr int unit_registers() {
-  constexpr int V = piece_cells<Real>;
-  constexpr auto rows = unit_rows<S, Stage, Rows>();
-  int pieces = moved_count<S>(Stage) * Rows;
-  for (int i = 0; i < rows.count; ++i)
-    pieces += 1 + (rows.items[i].low + V - 1) / V + (rows.items[i].high + V - 1) / V;
-  return pieces * 4;
-}
-/// Cells of a unit along the slide axis: as many as the registers hold.
-template <class S, int Stage, class Real> constexpr int unit_length() {
+/// Axis along which units lie and updates sweep; for rank 1 units are single pieces.
+template <class S> inline constexpr int slide_axis = 3 - rank_of<S>;
+template <class S> inline constexpr int row_axis = rank_of<S> == 3 ? 0 : 1;
+template <class S, int Stage, class Real> constexpr int resident_unit() {
   if (rank_of<S> == 1) return 1;
-  if (unit_registers<S, Stage, Real, 4>() <= 80) return 4;
-  if (unit_registers<S, Stage, Real, 2>() <= 80) return 2;
-  return 1;
+  return unit_length<S, Stage, row_axis<S>>(piece_cells<Real>, moved_count<S>(Stage), 80);
 }
 
 /// A block's view of its arrays in shared memory. Cells have the coordinates of the grid; in rings beyond
@@ -164,7 +137,7 @@ template <class S, class Real> struct held_cell {
 /// The rows around a unit, in registers.
 template <class S, int Stage, class Real, int Rows> struct unit_window {
   static constexpr int V = piece_cells<Real>;
-  static constexpr auto rows = unit_rows<S, Stage, Rows>();
+  static constexpr auto rows = unit_rows<S, Stage, Rows, row_axis<S>>();
   static constexpr int count = rows.count > 0 ? rows.count : 1;
   static constexpr int before = (rows.margin() + V - 1) / V; // pieces before the unit's own
   Real value[count][2 * before + 1][V];
@@ -196,14 +169,50 @@ template <class S, int Stage, class Real, int Rows, int Row, int I> struct unit_
   }
   template <int P> __device__ __forceinline__ Real param() const { return tile.a.g.given.param[P]; }
   template <int Axis> __device__ __forceinline__ Real coord() const {
-    constexpr int slide_axis = 3 - rank_of<S>;
     return static_cast<Real>(tile.wrapped(Axis, (Axis == 0   ? z
                                                  : Axis == 1 ? y
                                                              : x + I) +
-                                                    (Axis == slide_axis && rank_of<S> > 1 ? Row : 0)));
+                                                    (Axis == slide_axis<S> && rank_of<S> > 1 ? Row : 0)));
   }
   __device__ __forceinline__ Real step() const { return step_number; }
 };
+
+/// Calls f(number, z, y, x) for the held cells whose accesses in a stage cross a face that is not fixed, each
+/// by one thread. Returns their count.
+template <class S, int Stage, class Real, class F>
+__device__ __forceinline__ int for_face_cells(const held_tile<S, Real>& tile, F&& f) {
+  constexpr reach around = reach_of(step_program<S>::value, Stage, field_count<S>);
+  const auto& a = tile.a;
+  int lo[3], hi[3], inner_lo[3], inner_hi[3];
+#pragma unroll
+  for (int axis = 0; axis < 3; ++axis) {
+    // In rings, cells whose neighbours are not held are no longer used.
+    const bool low_face = tile.lo[axis] == 0 && !a.periodic[axis];
+    const bool high_face = tile.hi[axis] == a.g.extents[axis] && !a.periodic[axis];
+    lo[axis] = ::max(a.active_lo[Stage][axis], tile.lo[axis] + (low_face ? 0 : around.low[axis]));
+    hi[axis] =
+        ::max(lo[axis], ::min(a.active_hi[Stage][axis], tile.hi[axis] - (high_face ? 0 : around.high[axis])));
+    inner_lo[axis] = ::min(hi[axis], ::max(lo[axis], a.inner_lo[Stage][axis]));
+    inner_hi[axis] = ::max(inner_lo[axis], ::min(hi[axis], a.inner_hi[Stage][axis]));
+  }
+  int count = 0;
+#pragma unroll 1
+  for (int side = 0; side < 6; ++side) { // slabs below and above, along z, then y, then x
+    const int axis = side / 2;
+    int from[3] = {lo[0], lo[1], lo[2]}, to[3] = {hi[0], hi[1], hi[2]};
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      if (b < axis) from[b] = inner_lo[b], to[b] = inner_hi[b];
+      if (b == axis && side % 2 == 0) to[b] = inner_lo[b];
+      if (b == axis && side % 2 == 1) from[b] = inner_hi[b];
+    }
+    const int nx = to[2] - from[2], ny = to[1] - from[1], cells = nx * ny * (to[0] - from[0]);
+    for (int i = threadIdx.x; i < cells; i += resident_threads)
+      f(count + i, from[0] + i / nx / ny, from[1] + i / nx % ny, from[2] + i % nx);
+    count += cells;
+  }
+  return count;
+}
 
 /// One stage on all held cells. The outermost cells of the rings get arbitrary values: they are no longer
 /// used.
@@ -211,10 +220,25 @@ template <class S, int Stage, class Real>
 __device__ void resident_stage(held_tile<S, Real>& tile, Real step_number) {
   using program = step_program<S>;
   constexpr int V = piece_cells<Real>, rank = rank_of<S>;
-  constexpr int Rows = unit_length<S, Stage, Real>();
+  constexpr int Rows = resident_unit<S, Stage, Real>();
   constexpr int moved = moved_count<S>(Stage);
-  constexpr reach around = reach_of(program::value, Stage, field_count<S>);
   const auto& a = tile.a;
+  const auto &active_lo = a.active_lo[Stage], &active_hi = a.active_hi[Stage];
+
+  // Cells at faces that are not rims first, while all old values are there.
+  Real* const folded = tile.array(field_count<S>);
+  int faces = 0;
+  if (a.folds[Stage]) {
+    faces = for_face_cells<S, Stage>(tile, [&](int n, int z, int y, int x) {
+      unrolled<moved>([&](auto k) {
+        constexpr target t = moved_target<S>(Stage, k);
+        if constexpr (t.root >= 0)
+          folded[n * moved + k] =
+              evaluate<program, t.root, Real>(held_cell<S, Real>{tile, step_number, z, y, x});
+      });
+    });
+    __syncthreads();
+  }
 
   const int pieces = rank == 1 ? 1 : a.t.held[2] / V;
   const int cross = rank == 3 ? a.t.held[1] * pieces : pieces;
@@ -250,46 +274,27 @@ __device__ void resident_stage(held_tile<S, Real>& tile, Real step_number) {
       });
 
       const int z_end = z + (rank == 3 ? Rows : 1), y_end = y + (rank == 2 ? Rows : 1), x_end = x + V;
-      const bool inside = z >= a.inner_lo[Stage][0] && z_end <= a.inner_hi[Stage][0] &&
-                          y >= a.inner_lo[Stage][1] && y_end <= a.inner_hi[Stage][1] &&
-                          x >= a.inner_lo[Stage][2] && x_end <= a.inner_hi[Stage][2];
-      if (!inside) {
-        // Cells at faces: folded accesses, or the old value in the rim.
-#pragma unroll 1
-        for (int c = 0; c < Rows * V; ++c) {
-          const int i[3] = {z + (rank == 3 ? c / V : 0), y + (rank == 2 ? c / V : 0), x + c % V};
-          bool active = true, inner = true, readable = true;
+      const bool all_active = z >= active_lo[0] && z_end <= active_hi[0] && y >= active_lo[1] &&
+                              y_end <= active_hi[1] && x >= active_lo[2] && x_end <= active_hi[2];
+      if (!all_active) // the rim keeps its values
+        unrolled<moved * Rows>([&](auto i) {
+          constexpr int k = i / Rows, r = i % Rows, f = moved_target<S>(Stage, k).field;
+          const int row_z = z + (rank == 3 ? r : 0), row_y = y + (rank == 2 ? r : 0);
+          const bool row_active =
+              row_z >= active_lo[0] && row_z < active_hi[0] && row_y >= active_lo[1] && row_y < active_hi[1];
+          Real old[V];
+          load_piece(tile.array(f) + at + tile.place[f] + r * line, old);
 #pragma unroll
-          for (int axis = 0; axis < 3; ++axis) {
-            active = active && i[axis] >= a.active_lo[Stage][axis] && i[axis] < a.active_hi[Stage][axis];
-            inner = inner && i[axis] >= a.inner_lo[Stage][axis] && i[axis] < a.inner_hi[Stage][axis];
-            const bool low_face = tile.lo[axis] == 0 && !a.periodic[axis];
-            const bool high_face = tile.hi[axis] == a.g.extents[axis] && !a.periodic[axis];
-            readable = readable && i[axis] >= tile.lo[axis] + (low_face ? 0 : around.low[axis]) &&
-                       i[axis] < tile.hi[axis] - (high_face ? 0 : around.high[axis]);
-          }
-          if (inner || (active && !readable)) continue;
-          const int here = tile.at(i[0], i[1], i[2]);
-          unrolled<moved>([&](auto k) {
-            constexpr target t = moved_target<S>(Stage, k);
-            Real value = tile.array(t.field)[here + tile.place[t.field]];
-            if constexpr (t.root >= 0)
-              if (active)
-                value =
-                    evaluate<program, t.root, Real>(held_cell<S, Real>{tile, step_number, i[0], i[1], i[2]});
-#pragma unroll
-            for (int slot = 0; slot < Rows * V; ++slot)
-              if (slot == c) result[k][slot / V][slot % V] = value;
-          });
-        }
-      }
+          for (int c = 0; c < V; ++c)
+            if (!row_active || x + c < active_lo[2] || x + c >= active_hi[2]) result[k][r][c] = old[c];
+        });
     }
     __syncthreads();
     if (mine) {
       unrolled<moved * Rows>([&](auto i) {
         constexpr int f = moved_target<S>(Stage, i / Rows).field, r = i % Rows;
         if (rank == 1 || unit * Rows + r < along)
-          store_piece(tile.array(f) + at + write_place + r * line, result[i / Rows][r]);
+          store_piece_shared(tile.array(f) + at + write_place + r * line, result[i / Rows][r]);
       });
     }
   }
@@ -298,6 +303,16 @@ __device__ void resident_stage(held_tile<S, Real>& tile, Real step_number) {
     tile.place[f] = write_place;
   });
   __syncthreads();
+  if (faces > 0) {
+    for_face_cells<S, Stage>(tile, [&](int n, int z, int y, int x) {
+      unrolled<moved>([&](auto k) {
+        constexpr target t = moved_target<S>(Stage, k);
+        if constexpr (t.root >= 0)
+          tile.array(t.field)[tile.at(z, y, x) + write_place] = folded[n * moved + k];
+      });
+    });
+    __syncthreads();
+  }
 }
 
 /// Calls f(z, y, x of a piece) for the pieces of a box whose first x is a multiple of a piece.

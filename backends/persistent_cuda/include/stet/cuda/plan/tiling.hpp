@@ -23,6 +23,7 @@ namespace stet::cuda {
 struct stencil_costs {
   int rank = 0;
   int fields = 0;       ///< arrays held on the chip
+  int targets = 0;      ///< fields that a stage may move
   int value_bytes = 0;  ///< of one value
   int piece = 0;        ///< cells in 16 bytes
   reach step;           ///< sum of the stages' reaches: the ring needed per step
@@ -35,6 +36,7 @@ template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
   stencil_costs c;
   c.rank = rank_of<S>;
   c.fields = field_count<S>;
+  c.targets = assigned_count<S>;
   c.value_bytes = sizeof(Real);
   c.piece = 16 / int(sizeof(Real));
   for (int s = 0; s < program.stage_count; ++s) {
@@ -62,9 +64,10 @@ struct tiling {
   int slide = 0;                    ///< spare cells along slide_axis
   int guard = 0;                    ///< cells before and after an array that may be read, never used
   int array_cells = 0;              ///< of one field, spare and guards included
+  int face_cells = 0; ///< at most, cells of a block whose accesses cross a face: computed ahead of the others
   int blocks() const { return count[0] * count[1] * count[2]; }
   std::int64_t shared_bytes(const stencil_costs& c) const {
-    return std::int64_t(array_cells) * c.fields * c.value_bytes;
+    return (std::int64_t(array_cells) * c.fields + std::int64_t(face_cells) * c.targets) * c.value_bytes;
   }
 };
 
@@ -83,7 +86,7 @@ constexpr int round_up(int value, int unit) { return (value + unit - 1) / unit *
 
 /// Completes a tiling of which count, size and depth are set. False when it cannot be used.
 inline bool complete(tiling& t, const stencil_costs& c, const std::array<index, 3>& extents,
-                     const std::array<bool, 3>& periodic, std::int64_t shared_limit) {
+                     const std::array<bool, 3>& periodic, bool folds, std::int64_t shared_limit) {
   for (int a = 0; a < 3; ++a) {
     const bool open = t.count[a] > 1 || periodic[a];
     const int unit = a == 2 ? c.piece : 1;
@@ -103,9 +106,18 @@ inline bool complete(tiling& t, const stencil_costs& c, const std::array<index, 
   // Units of up to 4 cells along the slide axis may hang over its end.
   const std::int64_t over = 4 * (t.slide_axis == 0 ? plane : t.slide_axis == 1 ? t.held[2] : c.piece);
   const std::int64_t cells = plane * t.held[0] + slide_cells + 2 * guard + over;
+  std::int64_t inner = 1;
+  for (int a = 0; a < 3; ++a) {
+    const int faces = periodic[a]      ? 0
+                      : t.count[a] > 1 ? std::max(c.stage.low[a], c.stage.high[a])
+                                       : c.stage.low[a] + c.stage.high[a];
+    inner *= std::max(0, t.held[a] - faces);
+  }
   if (cells * c.fields * c.value_bytes > shared_limit) return false;
   t.guard = int(guard);
   t.array_cells = int(cells);
+  t.face_cells = folds ? int(plane * t.held[0] - inner) : 0;
+  if (t.shared_bytes(c) > shared_limit) return false;
   const int cross = t.slide_axis == 2 ? 1 : (t.slide_axis == 1 ? 1 : t.held[1]) * (t.held[2] / c.piece);
   return cross <= resident_threads;
 }
@@ -113,10 +125,11 @@ inline bool complete(tiling& t, const stencil_costs& c, const std::array<index, 
 } // namespace detail
 
 /// The tiling of least predicted time, one tile per multiprocessor.
+/// \param folds whether accesses may cross a face that is neither fixed nor periodic
 /// \param shared_limit bytes of shared memory that one block may use
 inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<index, 3>& extents,
-                                   const std::array<bool, 3>& periodic, const device_facts& device,
-                                   std::int64_t shared_limit) {
+                                   const std::array<bool, 3>& periodic, bool folds,
+                                   const device_facts& device, std::int64_t shared_limit) {
   tiling_choice best;
   best.refusal = "the fields do not fit into the shared memory of " + std::to_string(device.sm_count) +
                  " multiprocessors";
@@ -139,7 +152,7 @@ inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<inde
           t.size = {int((extents[0] + cz - 1) / cz), int((extents[1] + cy - 1) / cy),
                     detail::round_up(int((extents[2] + cx - 1) / cx), c.piece)};
           for (int a = 0; a < 3; ++a) t.count[a] = int((extents[a] + t.size[a] - 1) / t.size[a]);
-          if (!detail::complete(t, c, extents, periodic, shared_limit)) continue;
+          if (!detail::complete(t, c, extents, periodic, folds, shared_limit)) continue;
           const double held = double(t.held[0]) * t.held[1] * t.held[2];
           const bool alone = t.blocks() == 1;
           const double seconds =
