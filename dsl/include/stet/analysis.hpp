@@ -144,6 +144,13 @@ template <class Program> constexpr bool writes_field(const Program& p, int stage
   return false;
 }
 
+/// How many stages write a field.
+template <class Program> constexpr int writers(const Program& p, int field) {
+  int n = 0;
+  for (int s = 0; s < p.stage_count; ++s) n += writes_field(p, s, field);
+  return n;
+}
+
 /// Whether a program reads stet::step_index.
 template <class Program> constexpr bool reads_step(const Program& p) {
   for (int i = 0; i < p.node_count; ++i)

@@ -176,7 +176,7 @@ template <class ExecutionSpace> struct basic_kokkos_ref {
     run_report run(const conditions<S, Real>& given, index first_step, index steps) {
       run_report report;
       const auto start = now();
-      for (index s = 0; s < steps; ++s) take_step(given, first_step + s);
+      for (index s = 0; s < steps; ++s) take_step(given, first_step + s, s == 0);
       report.steps = steps;
       report.seconds = std::chrono::duration<double>(now() - start).count();
       report.strategy = "kokkos";
@@ -187,7 +187,7 @@ template <class ExecutionSpace> struct basic_kokkos_ref {
       run_report report;
       const auto start = now();
       while (report.steps < rule.max_steps && !report.converged) {
-        take_step(given, first_step + report.steps);
+        take_step(given, first_step + report.steps, report.steps == 0);
         ++report.steps;
         if (report.steps % rule.every != 0) continue;
         report.residual = reduce<residual_program<S>>(given, first_step + report.steps);
@@ -259,12 +259,13 @@ template <class ExecutionSpace> struct basic_kokkos_ref {
       return g;
     }
 
-    void take_step(const conditions<S, Real>& given, index step) {
-      unrolled<stage_count<S>>([&](auto stage) { take_stage<stage()>(given, step); });
+    /// \param first of this run: the rims of `next_` are not known to hold what those of `state_` do
+    void take_step(const conditions<S, Real>& given, index step, bool first) {
+      unrolled<stage_count<S>>([&](auto stage) { take_stage<stage()>(given, step, first); });
     }
 
    public: // nvcc: no extended lambda in a private member function
-    template <int Stage> void take_stage(const conditions<S, Real>& given, index step) {
+    template <int Stage> void take_stage(const conditions<S, Real>& given, index step, bool first) {
       using namespace kokkos_detail;
       constexpr auto& program = step_program<S>::value;
       const auto g = grid_of(given, step);
@@ -274,8 +275,11 @@ template <class ExecutionSpace> struct basic_kokkos_ref {
         for_runs<ExecutionSpace>("stet::edge", edge, stage_body<S, Real, Stage, true>{g});
       for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k) {
         const int f = program.targets[k].field;
-        for (const cell_range& rim : surround(parts.grid, parts.active))
-          for_runs<ExecutionSpace>("stet::rim", rim, copy_body<Real>{g.state[f], g.next[f], extents_});
+        // The rim never changes: once both copies of a field hold it, it can stay, unless stages differ in
+        // theirs.
+        if (first || writers(program, f) > 1)
+          for (const cell_range& rim : surround(parts.grid, parts.active))
+            for_runs<ExecutionSpace>("stet::rim", rim, copy_body<Real>{g.state[f], g.next[f], extents_});
         std::swap(state_[f], next_[f]);
       }
     }

@@ -28,6 +28,7 @@ struct stencil_costs {
   int piece = 0;        ///< cells in 16 bytes
   reach step;           ///< sum of the stages' reaches: the ring needed per step
   reach stage;          ///< the largest reach of a stage or of the residual
+  int flops = 0;        ///< per cell and step
   int instructions = 0; ///< estimate per cell and step: arithmetic and shared-memory accesses
 };
 
@@ -46,6 +47,7 @@ template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
       c.step.high[a] += r.high[a];
     }
     c.stage = merge(c.stage, r);
+    c.flops += flops(program, s);
     c.instructions += flops(program, s) + reads(program, s) + writes(program, s);
   }
   if constexpr (stet::detail::has_residual<S>)
