@@ -7,6 +7,7 @@
 #include <stet/backend.hpp>
 #include <stet/cuda/kernels/per_step.cuh>
 #include <stet/cuda/kernels/reduce.cuh>
+#include <stet/cuda/kernels/register_tile.cuh>
 #include <stet/cuda/kernels/resident.cuh>
 #include <stet/cuda/kernels/transfer.cuh>
 #include <stet/cuda/plan/policy.hpp>
@@ -32,6 +33,7 @@ struct persistent_cuda {
   /// What may be chosen per simulation, from the next run on: `sim.options().strategy = ...`.
   struct options {
     cuda::strategy strategy = cuda::strategy::automatic;
+    cuda::cache cache = cuda::cache::both;
     std::optional<cudaStream_t> stream; ///< the caller's; none: the simulation's own
   };
 
@@ -78,10 +80,12 @@ struct persistent_cuda {
 
     run_report run(const conditions<S, Real>& given, index first_step, index steps) {
       return timed("stet::run", [&](run_report& report) {
-        const auto choice = choose(given, steps);
+        const auto choice = choose(given, steps, false);
         report.strategy = name_of(choice.how);
         report.steps = steps;
-        if (choice.how == cuda::strategy::resident)
+        if (choice.in_registers)
+          run_in_registers(given, choice.strips, first_step, steps);
+        else if (choice.how == cuda::strategy::resident)
           run_resident(given, choice.tiles, first_step, stop_rule{0, 0, steps}, report);
         else
           advance(choice.how, given, first_step, steps);
@@ -90,7 +94,7 @@ struct persistent_cuda {
 
     run_report run_until(const conditions<S, Real>& given, index first_step, const stop_rule& rule) {
       return timed("stet::run_until", [&](run_report& report) {
-        const auto choice = choose(given, std::min(rule.every, rule.max_steps));
+        const auto choice = choose(given, std::min(rule.every, rule.max_steps), true);
         report.strategy = name_of(choice.how);
         if (choice.how == cuda::strategy::resident)
           return run_resident(given, choice.tiles, first_step, rule, report);
@@ -176,11 +180,15 @@ struct persistent_cuda {
 
     struct choice {
       cuda::strategy how;
-      cuda::tiling tiles; // of resident
+      cuda::tiling tiles;           ///< of resident in shared memory
+      bool in_registers = false;    ///< resident in registers
+      cuda::register_tiling strips; ///< of that
     };
 
     /// The strategy of the next run. \throws stet::error when a forced one cannot hold the problem
-    choice choose(const conditions<S, Real>& given, index steps) const {
+    /// \param checks whether a residual is checked on the way
+    choice choose(const conditions<S, Real>& given, index steps, bool checks) const {
+      using cuda::cache;
       using cuda::strategy;
       const strategy asked = options_.strategy;
       if (asked == strategy::per_step) return {asked, {}};
@@ -191,11 +199,20 @@ struct persistent_cuda {
                       "use per_step");
         return {asked, {}};
       }
-      const auto tiles = resident_tiling(given);
-      if (asked == strategy::resident && !tiles.refusal.empty())
-        throw error("strategy resident", tiles.refusal, "use per_step, or leave the choice to the plan");
-      if (tiles.refusal.empty() && (asked == strategy::resident || steps > 1))
-        return {strategy::resident, tiles.tiles};
+      if (asked == strategy::resident || steps > 1) {
+        auto shared = resident_tiling(given);
+        auto strips = strip_tiling(given, checks);
+        if (options_.cache == cache::registers) shared.refusal = "the cache levels are limited to registers";
+        if (options_.cache == cache::shared) strips.refusal = "the cache levels are limited to shared memory";
+        if (strips.refusal.empty() &&
+            (!shared.refusal.empty() || strips.seconds_per_step <= shared.seconds_per_step))
+          return {strategy::resident, {}, true, strips.tiles};
+        if (shared.refusal.empty()) return {strategy::resident, shared.tiles};
+        if (asked == strategy::resident)
+          throw error("strategy resident",
+                      options_.cache == cache::registers ? strips.refusal : shared.refusal,
+                      "use per_step, or leave the choice to the plan");
+      }
       return {same_every_step && steps >= 2 * graph_steps ? strategy::per_step_graph : strategy::per_step,
               {}};
     }
@@ -256,6 +273,66 @@ struct persistent_cuda {
       return cuda::choose_tiling(cuda::stencil_costs_of<S, Real>(), extents_,
                                  {wraps[0] > 0, wraps[1] > 0, wraps[2] > 0}, folds_anywhere(given, wraps),
                                  device_, device_.shared_per_block_optin - static_shared);
+    }
+
+    cuda::register_tiling_choice strip_tiling(const conditions<S, Real>& given, bool checks) const {
+      cuda::register_tiling_choice none;
+      if constexpr (!cuda::has_register_tiles<S>) {
+        none.refusal = "registers hold stencils of rank 2 with one field and one stage";
+        return none;
+      } else {
+        const auto wraps = periodicity(given);
+        none.refusal = checks                         ? "registers hold no run that checks a residual"
+                       : folds_anywhere(given, wraps) ? "registers hold fixed and periodic faces only"
+                       : !device_.cooperative_launch  ? "the device has no cooperative launch"
+                                                      : "";
+        if (!none.refusal.empty()) return none;
+        auto rows = cuda::register_rows<S, Real>(device_.shared_per_block_optin);
+        if (options_.cache == cuda::cache::registers) rows[1] = rows[2] = 0;
+        return cuda::choose_register_tiling(cuda::stencil_costs_of<S, Real>(), rows, extents_, wraps[1] > 0,
+                                            wraps[2] > 0, device_);
+      }
+    }
+
+    void run_in_registers(const conditions<S, Real>& given, const cuda::register_tiling& strips,
+                          index first_step, index steps) {
+      if (steps == 0) return;
+      if constexpr (cuda::has_register_tiles<S>) {
+        const auto wraps = periodicity(given);
+        const auto active = regions_of(step_program<S>::value, 0, extents_, given.boundaries).active;
+        cuda::register_arguments<S, Real> a{};
+        a.g = grid_of(given, 0);
+        a.t = strips;
+        a.periodic_y = wraps[1] > 0;
+        a.periodic_x = wraps[2] > 0;
+        const auto span = [&](int(&to)[2], int axis) {
+          to[0] = wraps[axis] > 0 ? -(1 << 30) : int(active.lo[axis]);
+          to[1] = wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
+        };
+        span(a.active_y, 1);
+        span(a.active_x, 2);
+        a.first_step = first_step;
+        a.steps = steps;
+        constexpr int in_registers = cuda::rows_in_registers<S, Real>();
+        constexpr std::int64_t largest = 227 * 1024; // shared memory of a block on any device so far
+        unrolled<3>([&](auto i) {
+          constexpr int rows = cuda::register_rows<S, Real>(largest)[i];
+          if constexpr (rows > 0)
+            if (strips.rows == rows) {
+              using around = cuda::detail::strip_reach<S>;
+              cuda::launch_cooperative(
+                  cuda::register_kernel<S, Real, in_registers, rows - in_registers>,
+                  {.grid = dim3(unsigned(strips.blocks())),
+                   .block = dim3(32 * cuda::register_warps),
+                   .dynamic_shared = static_cast<std::size_t>(
+                       cuda::register_shared_bytes(rows - in_registers, around::up + around::down)),
+                   .stream = stream(),
+                   .name = "resident in registers"},
+                  a);
+            }
+        });
+        std::swap(state_[0], next_[0]);
+      }
     }
 
     /// \param rule every = 0: no checks
