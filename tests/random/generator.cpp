@@ -63,7 +63,8 @@ class writer {
       std::string text, code;
       for (const int f : fields) {
         const expr right = right_hand_side(f);
-        text += (text.empty() ? "" : ",\n        ") + name(f) + " = " + right.text;
+        if (!text.empty()) text += ",\n        ";
+        text += name(f) + " = " + right.text;
         code += "{" + std::to_string(f) + ", {" + right.code + "}}, ";
       }
       texts.push_back("stet::update(" + text + ")");
