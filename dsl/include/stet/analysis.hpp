@@ -151,6 +151,13 @@ template <class Program> constexpr int writers(const Program& p, int field) {
   return n;
 }
 
+/// Whether a program reads a parameter.
+template <class Program> constexpr bool reads_param(const Program& p, int param) {
+  for (int i = 0; i < p.node_count; ++i)
+    if (p.nodes[i].kind == op::parameter && p.nodes[i].index == param) return true;
+  return false;
+}
+
 /// Whether a program reads stet::step_index.
 template <class Program> constexpr bool reads_step(const Program& p) {
   for (int i = 0; i < p.node_count; ++i)

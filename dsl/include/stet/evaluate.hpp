@@ -49,7 +49,7 @@ namespace detail {
 /// Remainder with the sign of b; exact.
 template <class Real> STET_INLINE Real floored_mod(Real a, Real b) {
   const Real r = std::fmod(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r + Real(0); // + 0: no negative zero
 }
 
 template <op Kind, class Real> STET_INLINE Real apply(Real a) {

@@ -101,7 +101,7 @@ template <int N> struct expression : operand {
   explicit constexpr operator Bool() const {
     static_assert(!std::is_same_v<Bool, bool>,
                   "stet: a comparison is known only cell by cell: write stet::where(condition, a, b) instead "
-                  "of if, ?: or !");
+                  "of if or ?:");
     return false;
   }
 };

@@ -11,14 +11,20 @@ namespace stet {
 template <int Axis, class Field> constexpr auto d(const Field& u) {
   static_assert(is_field<Field>, "stet: d<axis>(u) takes a field");
   static_assert(Axis >= 0 && Axis <= 2, "stet: d<axis> takes axis 0, 1 or 2; 0 is the first axis");
-  return 0.5 * (u.along(Axis, 1) - u.along(Axis, -1));
+  if constexpr (is_field<Field>)
+    return 0.5 * (u.along(Axis, 1) - u.along(Axis, -1));
+  else
+    return 0;
 }
 
 /// Second difference along an axis (0 is the first), unit spacing: u₋₁ − 2 u + u₊₁.
 template <int Axis, class Field> constexpr auto d2(const Field& u) {
   static_assert(is_field<Field>, "stet: d2<axis>(u) takes a field");
   static_assert(Axis >= 0 && Axis <= 2, "stet: d2<axis> takes axis 0, 1 or 2; 0 is the first axis");
-  return u.along(Axis, -1) + (-2) * u + u.along(Axis, 1);
+  if constexpr (is_field<Field>)
+    return u.along(Axis, -1) + (-2) * u + u.along(Axis, 1);
+  else
+    return 0;
 }
 
 namespace detail {
@@ -76,14 +82,19 @@ constexpr auto weighted_sum(const Field& u, const Offset& offset, const Weight& 
 template <int Rank, class Field, class... Weights>
   requires(sizeof...(Weights) > 1)
 constexpr auto star(const Field& u, const Weights&... weights) {
+  static_assert(Rank >= 1 && Rank <= 3, "stet: star<rank> takes rank 1, 2 or 3");
   static_assert(is_field<Field>, "stet: star<rank>(u, weights...) takes a field first");
   static_assert((sizeof...(Weights) - 1) % (2 * Rank) == 0,
                 "stet: star<rank>(u, weights...) takes 2 * rank * radius + 1 weights");
   constexpr int count = sizeof...(Weights), radius = (count - 1) / (2 * Rank);
-  const auto all = std::make_tuple(detail::as_expression(weights)...);
-  return detail::weighted_sum<count - 1, count>(
-      u, [](int i) { return detail::star_offset<Rank>(radius, i); },
-      [&](auto i) { return std::get<i()>(all); });
+  if constexpr (is_field<Field> && radius * 2 * Rank + 1 == count) {
+    const auto all = std::make_tuple(detail::as_expression(weights)...);
+    return detail::weighted_sum<count - 1, count>(
+        u, [](int i) { return detail::star_offset<Rank>(radius, i); },
+        [&](auto i) { return std::get<i()>(all); });
+  } else {
+    return 0;
+  }
 }
 /// The same with the weights in an array.
 template <int Rank, class Field, std::size_t N>
@@ -95,14 +106,19 @@ constexpr auto star(const Field& u, const std::array<double, N>& weights) {
 template <int Rank, class Field, class... Weights>
   requires(sizeof...(Weights) > 1)
 constexpr auto box(const Field& u, const Weights&... weights) {
+  static_assert(Rank >= 1 && Rank <= 3, "stet: box<rank> takes rank 1, 2 or 3");
   static_assert(is_field<Field>, "stet: box<rank>(u, weights...) takes a field first");
   constexpr int count = sizeof...(Weights), radius = detail::box_radius(Rank, count);
   static_assert(radius >= 0,
                 "stet: box<rank>(u, weights...) takes (2 * radius + 1) to the power of rank weights");
-  const auto all = std::make_tuple(detail::as_expression(weights)...);
-  return detail::weighted_sum<count - 1, count>(
-      u, [](int i) { return detail::box_offset<Rank>(radius < 0 ? 0 : radius, i); },
-      [&](auto i) { return std::get<i()>(all); });
+  if constexpr (is_field<Field> && radius >= 0) {
+    const auto all = std::make_tuple(detail::as_expression(weights)...);
+    return detail::weighted_sum<count - 1, count>(
+        u, [](int i) { return detail::box_offset<Rank>(radius, i); },
+        [&](auto i) { return std::get<i()>(all); });
+  } else {
+    return 0;
+  }
 }
 /// The same with the weights in an array.
 template <int Rank, class Field, std::size_t N>
@@ -114,7 +130,9 @@ constexpr auto box(const Field& u, const std::array<double, N>& weights) {
 template <int Rank, class Field> constexpr auto laplacian(const Field& u) {
   static_assert(is_field<Field>, "stet: laplacian<rank>(u) takes a field");
   static_assert(Rank >= 1 && Rank <= 3, "stet: laplacian<rank> takes rank 1, 2 or 3");
-  if constexpr (Rank == 1)
+  if constexpr (!is_field<Field>)
+    return 0;
+  else if constexpr (Rank == 1)
     return u(-1) + (-2) * u + u(1);
   else if constexpr (Rank == 2)
     return u(-1, 0) + u(0, -1) + (-4) * u + u(0, 1) + u(1, 0);

@@ -10,9 +10,8 @@
 #endif
 
 /// In front of a loop whose iterations do not depend on each other (the caller vouches for it).
-#if defined(__clang__)
-#define STET_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+/// Clang, whose pragma warns wherever it cannot follow, checks at run time instead.
+#if defined(__GNUC__) && !defined(__clang__)
 #define STET_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define STET_INDEPENDENT

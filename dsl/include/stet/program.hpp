@@ -27,7 +27,8 @@ struct target {
 /// A lowered step (Stages ≥ 1) or reduction (one stage, one target whose field is −1).
 ///
 /// Arithmetic rule: a + b where one side is a product is one fma (the left product when both are); every
-/// other operation rounds by itself.
+/// other operation rounds by itself. On a GPU the fma rounds once; on a CPU, where it may be a slow library
+/// call, its product is rounded first.
 template <int Capacity, int Assigns, int Stages> struct program {
   static constexpr int stage_count = Stages;
   std::array<instruction, Capacity> nodes{};
@@ -69,25 +70,37 @@ concept has_rank = requires {
   typename std::integral_constant<int, S::rank>;
 };
 
+/// Stands for a step that has met its error message, so that no others follow from it.
+template <class S> constexpr auto placeholder_step() {
+  step_description<1, 1, 1> step;
+  step.nodes[0].kind = op::access;
+  step.nodes[0].rank = 1;
+  if constexpr (has_rank<S>) step.nodes[0].rank = S::rank;
+  step.first[1] = 1;
+  return step;
+}
+
 /// The step of S, checked for its type.
 template <class S> constexpr auto step_of() {
   static_assert(has_step<S>, "stet: a stencil is a struct with static constexpr auto step() that returns "
                              "stet::update(...) or stet::stages(...)");
   if constexpr (has_step<S>) {
-    static_assert(has_constant_step<S>,
-                  "stet: step() is no constant expression: every offset must be a literal or "
-                  "constexpr (and between -2^20 and 2^20)");
+    static_assert(
+        has_constant_step<S>,
+        "stet: step() is no constant expression: every offset and every number in it must be a "
+        "literal or constexpr (offsets between -2^20 and 2^20); for a number set at run time take a "
+        "stet::param");
     if constexpr (has_constant_step<S>) {
       using step = std::remove_cvref_t<decltype(S::step())>;
       static_assert(is_step<step>, "stet: step() must return stet::update(...) or stet::stages(...)");
       if constexpr (is_step<step>)
         return S::step();
       else
-        return step_description<1, 1, 1>{};
+        return placeholder_step<S>();
     } else
-      return step_description<1, 1, 1>{};
+      return placeholder_step<S>();
   } else
-    return step_description<1, 1, 1>{};
+    return placeholder_step<S>();
 }
 
 /// The residual of S as a reduction; a literal 0 when it has none.

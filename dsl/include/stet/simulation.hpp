@@ -270,7 +270,7 @@ template <class S, class Real, class Backend> class simulation {
   template <class Program> condition checked_conditions(const Program& program) const {
     condition c{};
     for (int p = 0; p < param_count<S>; ++p) {
-      if (!is_set_[p])
+      if (!is_set_[p] && reads_param(program, p))
         throw error("parameter " + std::string(param_name<S>(p)), "it has no value yet",
                     "call set() before the run");
       c.param[p] = params_[p];
