@@ -1,7 +1,8 @@
 # Shortcuts around CMake; `make help` lists them. Everything here can be repeated.
-#   PRESET=default|debug|sanitize|cuda  JOBS=2  CMAKE_ARGS="-DSTET_SUITE=full"  STET_ACCEPTANCE_DIR=<folder>
+#   PRESET=default|debug|sanitize|cuda  CUDA=AUTO|ON|OFF  JOBS=2  CMAKE_ARGS="-DSTET_SUITE=full"  STET_ACCEPTANCE_DIR=<folder>
 
 PRESET ?= default
+CUDA ?= AUTO
 JOBS ?= $(shell nproc)
 CMAKE_ARGS ?=
 STET_ACCEPTANCE_DIR ?=
@@ -19,14 +20,14 @@ setup: ## Install the Debian packages that are missing (as root; otherwise name 
 	@cmake/setup-debian.sh
 
 demo: setup ## Heat spreading on a plate (build/heat.png), then a few benchmarks
-	$(CONFIGURE)
+	$(CONFIGURE) -DSTET_ENABLE_CUDA=OFF
 	cmake --build --preset $(PRESET) -j $(JOBS) --target heat_kokkos_ref stencil_bench
 	$(BUILD)/bin/heat_kokkos_ref --size 512x512 --steps 2000 --output $(BUILD)/heat.png
 	$(BUILD)/bin/stencil_bench --benchmark_filter='suite/(2d5pt|3d7pt)/'
 	@echo "The picture is $(CURDIR)/$(BUILD)/heat.png"
 
 test: setup ## Build everything and run all tests
-	$(CONFIGURE) -DSTET_BUILD_TESTS=ON -DSTET_ACCEPTANCE_DIR='$(abspath $(STET_ACCEPTANCE_DIR))'
+	$(CONFIGURE) -DSTET_BUILD_TESTS=ON -DSTET_ENABLE_CUDA=$(CUDA) -DSTET_ACCEPTANCE_DIR='$(abspath $(STET_ACCEPTANCE_DIR))'
 	cmake --build --preset $(PRESET) -j $(JOBS)
 	ctest --preset $(PRESET) -j $(JOBS)
 

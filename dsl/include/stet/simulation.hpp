@@ -114,18 +114,24 @@ template <class S, class Real, class Backend> class simulation {
   /// The same for a view that knows its strides and extents (Kokkos::View, std::mdspan, ...).
   /// \throws stet::error extents that differ from the grid's
   template <class Field, detail::strided_view View> void copy_in(Field, const View& view) {
-    const auto source = view_of(static_cast<const Real*>(detail::data_of(view)), strides_of(view));
-    if constexpr (requires { engine_->copy_in(0, source, view); })
-      engine_->copy_in(index_of<Field>(), source, view);
-    else
-      engine_->copy_in(index_of<Field>(), source);
+    if constexpr (holds<View>()) {
+      const auto source = view_of(static_cast<const Real*>(detail::data_of(view)), strides_of(view));
+      if constexpr (requires { engine_->copy_in(0, source, view); })
+        engine_->copy_in(index_of<Field>(), source, view);
+      else
+        engine_->copy_in(index_of<Field>(), source);
+    }
   }
   template <class Field, detail::strided_view View> void copy_out(Field, const View& view) const {
-    const auto sink = distinct(view_of(static_cast<Real*>(detail::data_of(view)), strides_of(view)));
-    if constexpr (requires { engine_->copy_out(0, sink, view); })
-      engine_->copy_out(index_of<Field>(), sink, view);
-    else
-      engine_->copy_out(index_of<Field>(), sink);
+    constexpr bool writable = !std::is_const_v<std::remove_pointer_t<decltype(detail::data_of(view))>>;
+    static_assert(writable, "stet: copy_out writes into the view: its elements must not be const");
+    if constexpr (holds<View>() && writable) {
+      const auto sink = distinct(view_of(static_cast<Real*>(detail::data_of(view)), strides_of(view)));
+      if constexpr (requires { engine_->copy_out(0, sink, view); })
+        engine_->copy_out(index_of<Field>(), sink, view);
+      else
+        engine_->copy_out(index_of<Field>(), sink);
+    }
   }
 
   /// A copy of a field on the host.
@@ -245,11 +251,16 @@ template <class S, class Real, class Backend> class simulation {
                   "give copy_out strides that keep the cells apart");
     return sink;
   }
-  template <class View> std::array<index, rank> strides_of(const View& view) const {
-    static_assert(
-        std::is_same_v<std::remove_const_t<std::remove_pointer_t<decltype(detail::data_of(view))>>, Real>,
-        "stet: the elements of the view must have the precision of the simulation");
+  /// Whether the view has the right kind of elements and number of axes.
+  template <class View> static constexpr bool holds() {
+    using element =
+        std::remove_const_t<std::remove_pointer_t<decltype(detail::data_of(std::declval<View>()))>>;
+    static_assert(std::is_same_v<element, Real>,
+                  "stet: the elements of the view must have the precision of the simulation");
     static_assert(detail::rank_of_view<View>() == rank, "stet: the view must have as many axes as the grid");
+    return std::is_same_v<element, Real> && detail::rank_of_view<View>() == rank;
+  }
+  template <class View> std::array<index, rank> strides_of(const View& view) const {
     std::array<index, rank> strides{};
     for (int a = 0; a < rank; ++a) {
       const index n = static_cast<index>(view.extent(a)), want = extents_[3 - rank + a];
