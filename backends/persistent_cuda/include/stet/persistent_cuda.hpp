@@ -402,7 +402,7 @@ struct persistent_cuda {
       const auto blocks = cuda::block_count::covering<Real>(extents_, cuda::per_step_unit<S, Stage, Real>());
       cuda::launch(cuda::per_step_kernel<S, Stage, Real>, dim3(unsigned(blocks.total())),
                    dim3(32, cuda::per_step_warps), 0, stream(), "per_step", grid_of(given, step),
-                   regions_of(program, Stage, extents_, given.boundaries), blocks);
+                   regions_of(program, Stage, extents_, given.boundaries).active, blocks);
       for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k)
         std::swap(state_[program.targets[k].field], next_[program.targets[k].field]);
     }

@@ -30,29 +30,59 @@ template <class S, int Stage, class Real, int Rows> struct lane_window {
   static constexpr int count = rows.count > 0 ? rows.count : 1, margin = rows.margin();
   Real value[count][V + 2 * margin]; // cell x0 + i at [margin + i]
 
-  /// Loads row R; `x0` is the lane's first cell. Every lane of the warp takes part. Cells outside [0, pitch)
-  /// are not read: their places hold an arbitrary value.
-  template <int R> __device__ __forceinline__ void load(const Real* line, index x0, index pitch) {
+  /// Loads row R around the lane's piece, which starts at (z, y, x0). Every lane of the warp takes part.
+  ///
+  /// Inside: nothing that the warp reads lies beyond a face. Otherwise such cells come from where the
+  /// boundary says: y first, then z, as x is folded cell by cell.
+  template <int R, bool Inside>
+  __device__ __forceinline__ void load(const grid<S, Real>& g, index z, index y, index x0) {
     constexpr row r = rows.items[R];
+    const index nx = g.extents[2];
+    const auto& kind = g.given.boundaries.kind[r.field];
+    const auto& outside = g.given.boundaries.value[r.field];
+    index row_z = z + r.dz, row_y = y + r.dy;
+    int side_y = -1, side_z = -1;
+    if constexpr (!Inside) {
+      side_y = fold(row_y, g.extents[1], kind[2], kind[3]);
+      side_z = fold(row_z, g.extents[0], kind[0], kind[1]);
+    }
+    const bool constant = side_y >= 0 || side_z >= 0; // a dirichlet value instead of the row
+    const Real value_beyond = side_y >= 0 ? outside[2 + side_y] : side_z >= 0 ? outside[side_z] : Real(0);
+    const Real* const line = g.state[r.field] + (constant ? 0 : g.at(row_z, row_y, 0));
+    const auto cell_at = [&](index x) {
+      if constexpr (Inside) return line[x];
+      const int side_x = fold(x, nx, kind[4], kind[5]);
+      return side_x >= 0 ? outside[4 + side_x] : constant ? value_beyond : line[x];
+    };
+
     const int lane = threadIdx.x;
     Real own[V];
+    if constexpr (Inside) {
+      load_piece(line + x0, own);
+    } else {
 #pragma unroll
-    for (int i = 0; i < V; ++i) own[i] = Real(0);
-    if (x0 < pitch) load_piece(line + x0, own);
+      for (int i = 0; i < V; ++i) own[i] = value_beyond;
+      if (!constant && x0 < nx) load_piece(line + x0, own);
+      if (x0 < nx && x0 + V > nx)
+#pragma unroll
+        for (int i = 1; i < V; ++i)
+          if (x0 + i >= nx) own[i] = cell_at(x0 + i);
+    }
 #pragma unroll
     for (int i = 0; i < V; ++i) value[R][margin + i] = own[i];
 #pragma unroll
     for (int k = 1; k <= r.low; ++k) { // cell x0 - k lives `lanes` lanes to the left
       const int lanes = (k + V - 1) / V;
       Real v = __shfl_up_sync(0xffffffffu, own[lanes * V - k], lanes);
-      if (lane < lanes && x0 - k >= 0 && x0 - k < pitch) v = line[x0 - k];
+      if (Inside ? lane < lanes : (lane < lanes || x0 - k < 0) && x0 < nx) v = cell_at(x0 - k);
       value[R][margin - k] = v;
     }
 #pragma unroll
     for (int k = 0; k < r.high; ++k) { // cell x0 + V + k
       const int lanes = k / V + 1;
       Real v = __shfl_down_sync(0xffffffffu, own[k % V], lanes);
-      if (lane >= 32 - lanes && x0 + V + k < pitch) v = line[x0 + V + k];
+      if (Inside ? lane >= 32 - lanes : (lane >= 32 - lanes || x0 + V + k >= nx) && x0 < nx)
+        v = cell_at(x0 + V + k);
       value[R][margin + V + k] = v;
     }
   }
@@ -89,11 +119,11 @@ struct block_count {
   constexpr index total() const { return index(x) * y * z; }
 };
 
-/// Updates all cells of one stage from `g.state` to `g.next`, and carries the rim over.
+/// Updates the `active` cells of one stage from `g.state` to `g.next`, and carries the rim over.
 /// Launch: `blocks.total()` blocks of (32, per_step_warps) threads.
 template <class S, int Stage, class Real>
-__global__ void __launch_bounds__(32 * per_step_warps)
-    per_step_kernel(const __grid_constant__ grid<S, Real> g, const __grid_constant__ stage_regions regions,
+__global__ void __launch_bounds__(32 * per_step_warps, 4)
+    per_step_kernel(const __grid_constant__ grid<S, Real> g, const __grid_constant__ cell_range active,
                     block_count blocks) {
   using program = step_program<S>;
   constexpr int V = piece_cells<Real>, Rows = per_step_unit<S, Stage, Real>();
@@ -105,31 +135,31 @@ __global__ void __launch_bounds__(32 * per_step_warps)
   const index y = (index(line % blocks.y) * per_step_warps + threadIdx.y) * Rows, z = line / blocks.y;
   if (y >= g.extents[1]) return; // whole warps
 
-  // Everything first as if it were far from faces; rows outside the grid are not read, and what depends on
-  // them is replaced below.
   Real result[count][Rows][V];
   {
     window_type window;
-    unrolled<window_type::rows.count>([&](auto i) {
-      constexpr row r = window_type::rows.items[i]; // constexpr: or the device would read host memory
-      const bool there = z + r.dz >= 0 && z + r.dz < g.extents[0] && y + r.dy >= 0 && y + r.dy < g.extents[1];
-      window.template load<i()>(g.state[r.field] + g.at(z + r.dz, y + r.dy, 0), x0, there ? g.pitch : 0);
-    });
+    constexpr reach around = reach_of(program::value, Stage, field_count<S>);
+    const index warp_x = x0 - index(threadIdx.x) * V;
+    const bool inside = z >= around.low[0] && z + around.high[0] < g.extents[0] && y >= around.low[1] &&
+                        y + Rows + around.high[1] <= g.extents[1] && warp_x >= around.low[2] &&
+                        warp_x + 32 * V + around.high[2] <= g.extents[2];
+    if (inside)
+      unrolled<window_type::rows.count>([&](auto i) { window.template load<i(), true>(g, z, y, x0); });
+    else
+      unrolled<window_type::rows.count>([&](auto i) { window.template load<i(), false>(g, z, y, x0); });
     unrolled<count * Rows * V>([&](auto i) {
       constexpr int k = i / (Rows * V), r = i / V % Rows;
-      constexpr target t = program::value.targets[begin + k];
+      constexpr target t =
+          program::value.targets[begin + k]; // constexpr: or the device would read host memory
       result[k][r][i % V] = evaluate<program, t.root, Real>(
           detail::lane_cell<S, Stage, Real, Rows, r, i % V>{window, g, z, y, x0});
     });
   }
   if (x0 >= g.extents[2]) return;
 
-  const cell_range &inner = regions.interior, &active = regions.active;
-  const bool all_inner = z >= inner.lo[0] && z < inner.hi[0] && y >= inner.lo[1] && y + Rows <= inner.hi[1] &&
-                         x0 >= inner.lo[2] && x0 + V <= inner.hi[2];
-  if (!all_inner) {
-    const bool plane_active = z >= active.lo[0] && z < active.hi[0];
-    const bool plane_inner = z >= inner.lo[0] && z < inner.hi[0];
+  const bool plane_active = z >= active.lo[0] && z < active.hi[0];
+  if (!plane_active || y < active.lo[1] || y + Rows > active.hi[1] || x0 < active.lo[2] ||
+      x0 + V > active.hi[2]) {
     unrolled<count * Rows>([&](auto i) { // the rim keeps its values
       constexpr int k = i / Rows, r = i % Rows;
       constexpr target t = program::value.targets[begin + k];
@@ -141,24 +171,6 @@ __global__ void __launch_bounds__(32 * per_step_warps)
       for (int c = 0; c < V; ++c)
         if (!row_active || x0 + c < active.lo[2] || x0 + c >= active.hi[2]) result[k][r][c] = old[c];
     });
-    if (!(active == inner)) {
-#pragma unroll 1
-      for (int c = 0; c < Rows * V; ++c) { // accesses that cross a face
-        const index cy = y + c / V, cx = x0 + c % V;
-        const bool is_active = plane_active && cy >= active.lo[1] && cy < active.hi[1] &&
-                               cx >= active.lo[2] && cx < active.hi[2];
-        const bool is_inner =
-            plane_inner && cy >= inner.lo[1] && cy < inner.hi[1] && cx >= inner.lo[2] && cx < inner.hi[2];
-        if (!is_active || is_inner) continue;
-        unrolled<count>([&](auto k) {
-          constexpr target t = program::value.targets[begin + k];
-          const Real value = evaluate<program, t.root, Real>(cell<S, Real, true>{g, z, cy, cx});
-#pragma unroll
-          for (int slot = 0; slot < Rows * V; ++slot)
-            if (slot == c) result[k][slot / V][slot % V] = value;
-        });
-      }
-    }
   }
   unrolled<count * Rows>([&](auto i) {
     constexpr target t = program::value.targets[begin + i / Rows];

@@ -142,6 +142,20 @@ __device__ __forceinline__ void fetch_if(bool wanted, const Real* from, Real (&t
                  : "memory");
 }
 
+/// Stores a piece where `wanted`, without a branch.
+template <class Real>
+__device__ __forceinline__ void publish_if(bool wanted, Real* to, const Real (&from)[piece_cells<Real>]) {
+  if constexpr (piece_cells<Real> == 4)
+    asm volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %5, 0; @p st.global.v4.f32 [%4], {%0, %1, %2, %3}; }" ::"f"(from[0]),
+        "f"(from[1]), "f"(from[2]), "f"(from[3]), "l"(to), "r"(unsigned(wanted))
+        : "memory");
+  else
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.global.v2.f64 [%2], {%0, %1}; }" ::"d"(from[0]),
+                 "d"(from[1]), "l"(to), "r"(unsigned(wanted))
+                 : "memory");
+}
+
 } // namespace detail
 
 /// Whether the kernel can run a stencil at all.
@@ -236,8 +250,8 @@ __global__ void __launch_bounds__(32 * register_warps, 1)
   });
 
   // Cells that keep their values: a warp with none need not look.
-  const bool masked = y0 < a.active_y[0] || y0 + Rows > a.active_y[1] || held_x < a.active_x[0] ||
-                      held_x + 32 * V > a.active_x[1];
+  const bool keeps_rows = y0 < a.active_y[0] || y0 + Rows > a.active_y[1];
+  const bool keeps_cells = held_x < a.active_x[0] || held_x + 32 * V > a.active_x[1];
   bool into_next = true;
   int since = 0, parity = 0;
   for (index done = 0; done < a.steps; ++done) {
@@ -246,11 +260,10 @@ __global__ void __launch_bounds__(32 * register_warps, 1)
       Real* const buffer = into_next ? a.g.next[0] : const_cast<Real*>(a.g.state[0]);
       unrolled<Rows>([&](auto row) {
         const bool row_shared = y + row < own_y0 + a.t.ring_y || y + row >= own_y1 - a.t.ring_y;
-        if (lane_owned && row_owned(y, row) && (lane_shared || row_shared)) {
-          Real v[V];
-          strip.template get<row()>(v);
-          store_piece(const_cast<Real*>(address(buffer, y, row)), v);
-        }
+        Real v[V];
+        strip.template get<row()>(v);
+        detail::publish_if(lane_owned && row_owned(y, row) && (lane_shared || row_shared),
+                           const_cast<Real*>(address(buffer, y, row)), v);
       });
       all.sync();
       unrolled<Rows>([&](auto row) {
@@ -280,36 +293,52 @@ __global__ void __launch_bounds__(32 * register_warps, 1)
 
     const Real* const above = end_row(parity, warp > 0 ? warp - 1 : 0, down);
     const Real* const below = end_row(parity, warp < register_warps - 1 ? warp + 1 : warp, 0);
-    detail::wide_piece<Real, around::beside> rows[window];
-    unrolled<window - 1>([&](auto i) { // rows −up … down − 1
-      Real v[V];
-      strip.template old_row<i() - up, up>(above, below, v);
-      rows[i].widen(v);
-    });
-    unrolled<Rows>([&](auto row) {
-      Real v[V];
-      strip.template old_row<row() + down, up>(above, below, v);
-      rows[(row + down + up) % window].widen(v);
-      Real old[V];
+    // One straight line of code for all rows, so that shuffles of one row overlap with the arithmetic of
+    // another; hence three versions, not a branch per row.
+    const auto sweep = [&](auto with_rows, auto with_cells) {
+      const int y = hidden(y0);
+      bool keeps_cell[V];
 #pragma unroll
-      for (int i = 0; i < V; ++i) old[i] = rows[(row + up) % window].value[around::beside + i];
-      detail::wide_piece<Real, around::centre> centre;
-      centre.widen(old);
-      Real result[V];
-      unrolled<V>([&](auto i) {
-        constexpr int root = program::value.targets[0].root;
-        result[i] = evaluate<program, root, Real>(
-            detail::strip_cell<S, Real, row, i>{rows, centre, a, step_number, y0 + row, x0 + i});
+      for (int i = 0; i < V; ++i) keeps_cell[i] = x0 + i < a.active_x[0] || x0 + i >= a.active_x[1];
+      detail::wide_piece<Real, around::beside> rows[window];
+      unrolled<window - 1>([&](auto i) { // rows −up … down − 1
+        Real v[V];
+        strip.template old_row<i() - up, up>(above, below, v);
+        rows[i].widen(v);
       });
-      if (masked) {
-        const int y = hidden(y0);
-        const bool row_active = y + row >= a.active_y[0] && y + row < a.active_y[1];
+      unrolled<Rows>([&](auto row) {
+        Real v[V];
+        strip.template old_row<row() + down, up>(above, below, v);
+        rows[(row + down + up) % window].widen(v);
+        Real old[V];
 #pragma unroll
-        for (int i = 0; i < V; ++i)
-          if (!row_active || x0 + i < a.active_x[0] || x0 + i >= a.active_x[1]) result[i] = old[i];
-      }
-      strip.template put<row()>(result);
-    });
+        for (int i = 0; i < V; ++i) old[i] = rows[(row + up) % window].value[around::beside + i];
+        detail::wide_piece<Real, around::centre> centre;
+        centre.widen(old);
+        Real result[V];
+        unrolled<V>([&](auto i) {
+          constexpr int root = program::value.targets[0].root;
+          result[i] = evaluate<program, root, Real>(
+              detail::strip_cell<S, Real, row, i>{rows, centre, a, step_number, y + row, x0 + i});
+        });
+        if constexpr (decltype(with_cells)::value) {
+#pragma unroll
+          for (int i = 0; i < V; ++i) result[i] = keeps_cell[i] ? old[i] : result[i];
+        }
+        if constexpr (decltype(with_rows)::value) {
+          const bool keeps_row = y + row < a.active_y[0] || y + row >= a.active_y[1];
+#pragma unroll
+          for (int i = 0; i < V; ++i) result[i] = keeps_row ? old[i] : result[i];
+        }
+        strip.template put<row()>(result);
+      });
+    };
+    if (keeps_rows)
+      sweep(std::true_type{}, std::true_type{});
+    else if (keeps_cells)
+      sweep(std::false_type{}, std::true_type{});
+    else
+      sweep(std::false_type{}, std::false_type{});
     parity ^= 1;
   }
 
@@ -318,7 +347,7 @@ __global__ void __launch_bounds__(32 * register_warps, 1)
   unrolled<Rows>([&](auto row) {
     Real v[V];
     strip.template get<row()>(v);
-    if (lane_owned && row_owned(y, row)) store_piece(const_cast<Real*>(address(a.g.next[0], y, row)), v);
+    detail::publish_if(lane_owned && row_owned(y, row), const_cast<Real*>(address(a.g.next[0], y, row)), v);
   });
 }
 
