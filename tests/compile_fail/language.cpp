@@ -37,7 +37,7 @@ struct broken_offset {
 };
 static_assert(use<broken_offset>() >= 0);
 
-// FAIL far_offset: every offset must be a literal or constexpr \(and between -2\^20 and 2\^20\)
+// FAIL far_offset: every offset and every number in it must be a literal or constexpr \(offsets between -2\^20 and 2\^20\)
 struct far_offset {
   static constexpr auto step() {
 #ifdef FAIL_far_offset
@@ -178,7 +178,7 @@ struct step_of_a_number {
 };
 static_assert(use<step_of_a_number>() >= 0);
 
-// FAIL run_time_offset: every offset must be a literal or constexpr
+// FAIL run_time_offset: every offset and every number in it must be a literal or constexpr
 #ifdef FAIL_run_time_offset
 inline int distance = 2;
 #else

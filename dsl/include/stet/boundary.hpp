@@ -40,7 +40,8 @@ template <class Real, int Fields> struct boundary_table {
 
 /// Brings `i` into [0, n) by the boundaries of one axis, as often as needed. Returns −1, or the side (0 low,
 /// 1 high) of the dirichlet face that gives the value instead. Faces that are crossed are not fixed.
-STET_INLINE int fold(index& i, index n, boundary_kind low, boundary_kind high) {
+/// \tparam Integer index, or int where the axis is known to be short
+template <class Integer> STET_INLINE int fold(Integer& i, Integer n, boundary_kind low, boundary_kind high) {
   while (i < 0 || i >= n) {
     const int side = i < 0 ? 0 : 1;
     const boundary_kind kind = side == 0 ? low : high;

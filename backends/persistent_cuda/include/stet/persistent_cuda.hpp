@@ -41,11 +41,13 @@ struct persistent_cuda {
    public:
     explicit engine(const std::array<index, 3>& extents)
         : extents_(extents), pitch_((extents[2] + row_cells - 1) / row_cells * row_cells) {
-      const auto blocks = cuda::block_count::covering<Real>(extents, 1);
-      if (blocks.total() > std::numeric_limits<int>::max() || extents[0] > std::numeric_limits<int>::max() ||
-          extents[1] > std::numeric_limits<int>::max())
+      constexpr index longest =
+          std::numeric_limits<int>::max() - 4096; // kernels count along an axis in 32 bits
+      if (std::max({extents[0], extents[1], extents[2]}) > longest ||
+          cuda::block_count::covering<Real>(extents, 1).total() > longest)
         throw error("extents",
-                    stet::detail::to_string(extents, rank_of<S>) + " needs more than 2^31 blocks of threads",
+                    stet::detail::to_string(extents, rank_of<S>) +
+                        " has an axis, or blocks of threads, beyond 2^31",
                     "use a smaller grid");
       for (int f = 0; f < field_count<S>; ++f) {
         state_[f] = allocate();
@@ -402,7 +404,8 @@ struct persistent_cuda {
       const auto blocks = cuda::block_count::covering<Real>(extents_, cuda::per_step_unit<S, Stage, Real>());
       cuda::launch(cuda::per_step_kernel<S, Stage, Real>, dim3(unsigned(blocks.total())),
                    dim3(32, cuda::per_step_warps), 0, stream(), "per_step", grid_of(given, step),
-                   regions_of(program, Stage, extents_, given.boundaries).active, blocks);
+                   regions_of(program, Stage, extents_, given.boundaries).active,
+                   cuda::row_ends<S, Stage>::of(extents_[2], given), blocks);
       for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k)
         std::swap(state_[program.targets[k].field], next_[program.targets[k].field]);
     }

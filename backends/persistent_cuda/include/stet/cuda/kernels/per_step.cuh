@@ -21,6 +21,36 @@ template <class S, int Stage, class Real> constexpr int per_step_unit() {
   return unit_length<S, Stage, 1>(piece_cells<Real>, results, 80);
 }
 
+/// Where the cells beyond the ends of a row are, for each field: index −1 − i at low[field][i], n + i at
+/// high[field][i]. A negative entry, −1 − side, stands for a dirichlet value. Made on the host, so that no
+/// kernel folds x.
+template <class S, int Stage> struct row_ends {
+  static constexpr int margin = [] {
+    constexpr int m = rows_of(step_program<S>::value, Stage).margin();
+    return m > 0 ? m : 1;
+  }();
+  int low[field_count<S>][margin], high[field_count<S>][margin];
+
+  template <class Real> static row_ends of(index nx, const conditions<S, Real>& given) {
+    row_ends ends{};
+    const auto entry = [&](int f, index x) {
+      const int side = fold(x, nx, given.boundaries.kind[f][4], given.boundaries.kind[f][5]);
+      return side >= 0 ? -1 - side : int(x);
+    };
+    for (int f = 0; f < field_count<S>; ++f)
+      for (int i = 0; i < margin; ++i) {
+        ends.low[f][i] = entry(f, -1 - i);
+        ends.high[f][i] = entry(f, nx + i);
+      }
+    return ends;
+  }
+  template <int F> __device__ __forceinline__ int folded(int x, int nx) const {
+    if (x < 0) return low[F][-1 - x < margin ? -1 - x : margin - 1];
+    if (x >= nx) return high[F][x - nx < margin ? x - nx : margin - 1];
+    return x;
+  }
+};
+
 namespace detail {
 
 /// What one lane needs to compute a unit of `Rows` pieces one above the other: rows with margins along x.
@@ -31,58 +61,48 @@ template <class S, int Stage, class Real, int Rows> struct lane_window {
   Real value[count][V + 2 * margin]; // cell x0 + i at [margin + i]
 
   /// Loads row R around the lane's piece, which starts at (z, y, x0). Every lane of the warp takes part.
-  ///
-  /// Inside: nothing that the warp reads lies beyond a face. Otherwise such cells come from where the
-  /// boundary says: y first, then z, as x is folded cell by cell.
-  template <int R, bool Inside>
-  __device__ __forceinline__ void load(const grid<S, Real>& g, index z, index y, index x0) {
+  /// Cells beyond a face come from where the boundary says.
+  template <int R>
+  __device__ __forceinline__ void load(const grid<S, Real>& g, const row_ends<S, Stage>& ends, index z,
+                                       index y, index x0) {
     constexpr row r = rows.items[R];
-    const index nx = g.extents[2];
+    const int nx = int(g.extents[2]);
     const auto& kind = g.given.boundaries.kind[r.field];
     const auto& outside = g.given.boundaries.value[r.field];
-    index row_z = z + r.dz, row_y = y + r.dy;
-    int side_y = -1, side_z = -1;
-    if constexpr (!Inside) {
-      side_y = fold(row_y, g.extents[1], kind[2], kind[3]);
-      side_z = fold(row_z, g.extents[0], kind[0], kind[1]);
-    }
+    int row_z = z + r.dz, row_y = y + r.dy;
+    const int side_y = fold(row_y, int(g.extents[1]), kind[2], kind[3]);
+    const int side_z = fold(row_z, int(g.extents[0]), kind[0], kind[1]);
     const bool constant = side_y >= 0 || side_z >= 0; // a dirichlet value instead of the row
     const Real value_beyond = side_y >= 0 ? outside[2 + side_y] : side_z >= 0 ? outside[side_z] : Real(0);
     const Real* const line = g.state[r.field] + (constant ? 0 : g.at(row_z, row_y, 0));
-    const auto cell_at = [&](index x) {
-      if constexpr (Inside) return line[x];
-      const int side_x = fold(x, nx, kind[4], kind[5]);
-      return side_x >= 0 ? outside[4 + side_x] : constant ? value_beyond : line[x];
+    const auto cell_at = [&](int x) {
+      const int at = ends.template folded<r.field>(x, nx);
+      return at < 0 ? outside[3 - at] : constant ? value_beyond : line[at];
     };
 
     const int lane = threadIdx.x;
     Real own[V];
-    if constexpr (Inside) {
-      load_piece(line + x0, own);
-    } else {
 #pragma unroll
-      for (int i = 0; i < V; ++i) own[i] = value_beyond;
-      if (!constant && x0 < nx) load_piece(line + x0, own);
-      if (x0 < nx && x0 + V > nx)
+    for (int i = 0; i < V; ++i) own[i] = value_beyond;
+    if (!constant && x0 < nx) load_piece(line + x0, own);
+    if (r.high > 0 && x0 < nx && x0 + V > nx)
 #pragma unroll
-        for (int i = 1; i < V; ++i)
-          if (x0 + i >= nx) own[i] = cell_at(x0 + i);
-    }
+      for (int i = 1; i < V; ++i)
+        if (x0 + i >= nx) own[i] = cell_at(x0 + i);
 #pragma unroll
     for (int i = 0; i < V; ++i) value[R][margin + i] = own[i];
 #pragma unroll
     for (int k = 1; k <= r.low; ++k) { // cell x0 - k lives `lanes` lanes to the left
       const int lanes = (k + V - 1) / V;
       Real v = __shfl_up_sync(0xffffffffu, own[lanes * V - k], lanes);
-      if (Inside ? lane < lanes : (lane < lanes || x0 - k < 0) && x0 < nx) v = cell_at(x0 - k);
+      if (lane < lanes && x0 < nx) v = cell_at(x0 - k);
       value[R][margin - k] = v;
     }
 #pragma unroll
     for (int k = 0; k < r.high; ++k) { // cell x0 + V + k
       const int lanes = k / V + 1;
       Real v = __shfl_down_sync(0xffffffffu, own[k % V], lanes);
-      if (Inside ? lane >= 32 - lanes : (lane >= 32 - lanes || x0 + V + k >= nx) && x0 < nx)
-        v = cell_at(x0 + V + k);
+      if ((lane >= 32 - lanes || x0 + V + k >= nx) && x0 < nx) v = cell_at(x0 + V + k);
       value[R][margin + V + k] = v;
     }
   }
@@ -93,7 +113,7 @@ template <class S, int Stage, class Real, int Rows, int Row, int I> struct lane_
   using window_type = lane_window<S, Stage, Real, Rows>;
   const window_type& window;
   const grid<S, Real>& g;
-  index z, y, x0; // of the unit's first cell
+  int z, y, x0; // of the unit's first cell
   template <int F, int Dz, int Dy, int Dx> __device__ __forceinline__ Real field() const {
     constexpr int r = window_type::rows.find(F, Dz, Dy + Row);
     return window.value[r][window_type::margin + I + Dx];
@@ -124,29 +144,21 @@ struct block_count {
 template <class S, int Stage, class Real>
 __global__ void __launch_bounds__(32 * per_step_warps, 4)
     per_step_kernel(const __grid_constant__ grid<S, Real> g, const __grid_constant__ cell_range active,
-                    block_count blocks) {
+                    const __grid_constant__ row_ends<S, Stage> ends, block_count blocks) {
   using program = step_program<S>;
   constexpr int V = piece_cells<Real>, Rows = per_step_unit<S, Stage, Real>();
   using window_type = detail::lane_window<S, Stage, Real, Rows>;
   constexpr int begin = program::value.first[Stage], count = program::value.first[Stage + 1] - begin;
 
   const unsigned line = blockIdx.x / blocks.x;
-  const index x0 = (index(blockIdx.x % blocks.x) * 32 + threadIdx.x) * V;
-  const index y = (index(line % blocks.y) * per_step_warps + threadIdx.y) * Rows, z = line / blocks.y;
+  const int x0 = int((blockIdx.x % blocks.x * 32 + threadIdx.x) * V);
+  const int y = int((line % blocks.y * per_step_warps + threadIdx.y) * Rows), z = int(line / blocks.y);
   if (y >= g.extents[1]) return; // whole warps
 
   Real result[count][Rows][V];
   {
     window_type window;
-    constexpr reach around = reach_of(program::value, Stage, field_count<S>);
-    const index warp_x = x0 - index(threadIdx.x) * V;
-    const bool inside = z >= around.low[0] && z + around.high[0] < g.extents[0] && y >= around.low[1] &&
-                        y + Rows + around.high[1] <= g.extents[1] && warp_x >= around.low[2] &&
-                        warp_x + 32 * V + around.high[2] <= g.extents[2];
-    if (inside)
-      unrolled<window_type::rows.count>([&](auto i) { window.template load<i(), true>(g, z, y, x0); });
-    else
-      unrolled<window_type::rows.count>([&](auto i) { window.template load<i(), false>(g, z, y, x0); });
+    unrolled<window_type::rows.count>([&](auto i) { window.template load<i()>(g, ends, z, y, x0); });
     unrolled<count * Rows * V>([&](auto i) {
       constexpr int k = i / (Rows * V), r = i / V % Rows;
       constexpr target t =
