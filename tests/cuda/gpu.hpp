@@ -9,7 +9,7 @@
 class gpu_test : public testing::Test {
  protected:
   void SetUp() override {
-    if (stet::cuda::device_count() == 0) { GTEST_SKIP() << "no CUDA device is visible"; }
+    if (stet::cuda::device_count() == 0) { GTEST_SKIP() << "no CUDA device is visible (cudaErrorNoDevice)"; }
   }
 
   void TearDown() override {

@@ -55,4 +55,22 @@ template <class T>::testing::AssertionResult identical(const grid<T>& got, const
   return result;
 }
 
+/// Equal bit for bit, but any NaN equals any other.
+template <class T>::testing::AssertionResult same(const grid<T>& got, const grid<T>& want) {
+  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  if (got.n != want.n) return ::testing::AssertionFailure() << "the grids have different extents";
+  std::size_t bad = 0, first = 0;
+  for (std::size_t i = 0; i < want.cells.size(); ++i) {
+    const T a = got.cells[i], b = want.cells[i];
+    if (std::bit_cast<bits>(a) == std::bit_cast<bits>(b) || (std::isnan(a) && std::isnan(b))) continue;
+    if (bad++ == 0) first = i;
+  }
+  if (bad == 0) return ::testing::AssertionSuccess();
+  const idx x = idx(first) % want.n[2], line = idx(first) / want.n[2];
+  return ::testing::AssertionFailure()
+         << bad << " of " << want.cells.size() << " cells differ; the first at (" << line / want.n[1] << ", "
+         << line % want.n[1] << ", " << x << "): got " << got.cells[first] << ", want " << want.cells[first]
+         << ", bit for bit";
+}
+
 } // namespace support
