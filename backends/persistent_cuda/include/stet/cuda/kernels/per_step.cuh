@@ -60,48 +60,76 @@ template <class S, int Stage, class Real, int Rows> struct lane_window {
   static constexpr int count = rows.count > 0 ? rows.count : 1, margin = rows.margin();
   Real value[count][V + 2 * margin]; // cell x0 + i at [margin + i]
 
-  /// Loads row R around the lane's piece, which starts at (z, y, x0). Every lane of the warp takes part.
+  /// Loads all rows around the lane's unit, which starts at (z, y, x0). Every lane of the warp takes part.
   /// Cells beyond a face come from where the boundary says.
-  template <int R>
-  __device__ __forceinline__ void load(const grid<S, Real>& g, const row_ends<S, Stage>& ends, index z,
-                                       index y, index x0) {
+  ///
+  /// Straight: all rows lie in the grid, and no piece crosses their end. Then the loads of all pieces are in
+  /// flight together, before the first is used.
+  template <bool Straight>
+  __device__ __forceinline__ void load(const grid<S, Real>& g, const row_ends<S, Stage>& ends, int z, int y,
+                                       int x0) {
+    unrolled<rows.count>([&](auto i) {
+      const line_of<i(), Straight> line(g, z, y);
+      Real own[V];
+#pragma unroll
+      for (int c = 0; c < V; ++c) own[c] = line.value_beyond;
+      if (x0 < g.extents[2] && !line.constant) load_piece(line.cells + x0, own);
+#pragma unroll
+      for (int c = 0; c < V; ++c) value[i][margin + c] = own[c];
+    });
+    unrolled<rows.count>([&](auto i) { widen<i()>(line_of<i(), Straight>(g, z, y), g, ends, x0); });
+  }
+
+ private:
+  /// Row R: where its cells are, or the dirichlet value instead of them: y is folded first, then z.
+  template <int R, bool Straight> struct line_of {
+    static constexpr bool straight = Straight;
+    bool constant = false;
+    Real value_beyond = Real(0);
+    const Real* cells;
+    __device__ __forceinline__ line_of(const grid<S, Real>& g, int z, int y) {
+      constexpr row r = rows.items[R];
+      z += r.dz;
+      y += r.dy;
+      if constexpr (!Straight) {
+        const auto& kind = g.given.boundaries.kind[r.field];
+        const auto& outside = g.given.boundaries.value[r.field];
+        const int side_y = fold(y, int(g.extents[1]), kind[2], kind[3]);
+        const int side_z = fold(z, int(g.extents[0]), kind[0], kind[1]);
+        constant = side_y >= 0 || side_z >= 0;
+        if (constant) value_beyond = side_y >= 0 ? outside[2 + side_y] : outside[side_z];
+      }
+      cells = g.state[r.field] + (constant ? 0 : g.at(z, y, 0));
+    }
+  };
+
+  /// The cells on either side of the piece.
+  template <int R, class Line>
+  __device__ __forceinline__ void widen(const Line& line, const grid<S, Real>& g,
+                                        const row_ends<S, Stage>& ends, int x0) {
     constexpr row r = rows.items[R];
-    const int nx = int(g.extents[2]);
-    const auto& kind = g.given.boundaries.kind[r.field];
-    const auto& outside = g.given.boundaries.value[r.field];
-    int row_z = z + r.dz, row_y = y + r.dy;
-    const int side_y = fold(row_y, int(g.extents[1]), kind[2], kind[3]);
-    const int side_z = fold(row_z, int(g.extents[0]), kind[0], kind[1]);
-    const bool constant = side_y >= 0 || side_z >= 0; // a dirichlet value instead of the row
-    const Real value_beyond = side_y >= 0 ? outside[2 + side_y] : side_z >= 0 ? outside[side_z] : Real(0);
-    const Real* const line = g.state[r.field] + (constant ? 0 : g.at(row_z, row_y, 0));
+    const int nx = int(g.extents[2]), lane = threadIdx.x;
     const auto cell_at = [&](int x) {
       const int at = ends.template folded<r.field>(x, nx);
-      return at < 0 ? outside[3 - at] : constant ? value_beyond : line[at];
+      return at < 0          ? g.given.boundaries.value[r.field][3 - at]
+             : line.constant ? line.value_beyond
+                             : line.cells[at];
     };
-
-    const int lane = threadIdx.x;
-    Real own[V];
-#pragma unroll
-    for (int i = 0; i < V; ++i) own[i] = value_beyond;
-    if (!constant && x0 < nx) load_piece(line + x0, own);
-    if (r.high > 0 && x0 < nx && x0 + V > nx)
+    if constexpr (!Line::straight && r.high > 0)
 #pragma unroll
       for (int i = 1; i < V; ++i)
-        if (x0 + i >= nx) own[i] = cell_at(x0 + i);
-#pragma unroll
-    for (int i = 0; i < V; ++i) value[R][margin + i] = own[i];
+        if (x0 < nx && x0 + i >= nx) value[R][margin + i] = cell_at(x0 + i);
 #pragma unroll
     for (int k = 1; k <= r.low; ++k) { // cell x0 - k lives `lanes` lanes to the left
       const int lanes = (k + V - 1) / V;
-      Real v = __shfl_up_sync(0xffffffffu, own[lanes * V - k], lanes);
+      Real v = __shfl_up_sync(0xffffffffu, value[R][margin + lanes * V - k], lanes);
       if (lane < lanes && x0 < nx) v = cell_at(x0 - k);
       value[R][margin - k] = v;
     }
 #pragma unroll
     for (int k = 0; k < r.high; ++k) { // cell x0 + V + k
       const int lanes = k / V + 1;
-      Real v = __shfl_down_sync(0xffffffffu, own[k % V], lanes);
+      Real v = __shfl_down_sync(0xffffffffu, value[R][margin + k % V], lanes);
       if ((lane >= 32 - lanes || x0 + V + k >= nx) && x0 < nx) v = cell_at(x0 + V + k);
       value[R][margin + V + k] = v;
     }
@@ -158,7 +186,15 @@ __global__ void __launch_bounds__(32 * per_step_warps, 4)
   Real result[count][Rows][V];
   {
     window_type window;
-    unrolled<window_type::rows.count>([&](auto i) { window.template load<i()>(g, ends, z, y, x0); });
+    constexpr reach around = reach_of(program::value, Stage, field_count<S>);
+    const int warp_end = x0 + (32 - int(threadIdx.x)) * V;
+    const bool straight = z >= around.low[0] && z + around.high[0] < g.extents[0] && y >= around.low[1] &&
+                          y + Rows + around.high[1] <= g.extents[1] &&
+                          (warp_end <= g.extents[2] || g.extents[2] % V == 0);
+    if (straight)
+      window.template load<true>(g, ends, z, y, x0);
+    else
+      window.template load<false>(g, ends, z, y, x0);
     unrolled<count * Rows * V>([&](auto i) {
       constexpr int k = i / (Rows * V), r = i / V % Rows;
       constexpr target t =
