@@ -60,6 +60,7 @@ struct persistent_cuda {
 
     /// Host or device memory.
     void copy_in(int field, const strided<const Real>& source) {
+      const auto here = enter("a copy of a field");
       if (cuda::is_device_pointer(source.data)) return transfer<true>(field, source);
       std::vector<Real> rows(static_cast<std::size_t>(buffer_cells()));
       for_rows(
@@ -70,6 +71,7 @@ struct persistent_cuda {
       copy(state_[field].data(), rows.data(), cudaMemcpyHostToDevice);
     }
     void copy_out(int field, const strided<Real>& sink) const {
+      const auto here = enter("a copy of a field");
       if (cuda::is_device_pointer(sink.data)) return transfer<false>(field, sink);
       std::vector<Real> rows(static_cast<std::size_t>(buffer_cells()));
       copy(rows.data(), state_[field].data(), cudaMemcpyDeviceToHost);
@@ -81,25 +83,30 @@ struct persistent_cuda {
     }
 
     run_report run(const conditions<S, Real>& given, index first_step, index steps) {
-      return timed("stet::run", [&](run_report& report) {
+      return timed("a run", [&](run_report& report) {
         const auto choice = choose(given, steps, false);
-        report.strategy = name_of(choice.how);
+        const bool launched =
+            choice.how == cuda::strategy::resident && still_resident([&] {
+              if (choice.in_registers)
+                run_in_registers(given, choice.strips, first_step, steps);
+              else
+                run_resident(given, choice.tiles, first_step, stop_rule{0, 0, steps}, report);
+            });
+        if (!launched) advance(choice.how, given, first_step, steps);
+        report.strategy = name_of(launched ? choice.how : launches(choice.how));
         report.steps = steps;
-        if (choice.in_registers)
-          run_in_registers(given, choice.strips, first_step, steps);
-        else if (choice.how == cuda::strategy::resident)
-          run_resident(given, choice.tiles, first_step, stop_rule{0, 0, steps}, report);
-        else
-          advance(choice.how, given, first_step, steps);
       });
     }
 
     run_report run_until(const conditions<S, Real>& given, index first_step, const stop_rule& rule) {
-      return timed("stet::run_until", [&](run_report& report) {
+      return timed("a run until a tolerance", [&](run_report& report) {
         const auto choice = choose(given, std::min(rule.every, rule.max_steps), true);
-        report.strategy = name_of(choice.how);
-        if (choice.how == cuda::strategy::resident)
-          return run_resident(given, choice.tiles, first_step, rule, report);
+        if (choice.how == cuda::strategy::resident &&
+            still_resident([&] { run_resident(given, choice.tiles, first_step, rule, report); })) {
+          report.strategy = name_of(choice.how);
+          return;
+        }
+        report.strategy = name_of(launches(choice.how));
         while (report.steps < rule.max_steps && !report.converged) {
           const index stretch = std::min(rule.every, rule.max_steps - report.steps);
           advance(choice.how, given, first_step + report.steps, stretch);
@@ -114,6 +121,7 @@ struct persistent_cuda {
     /// \tparam Reduced a reduction_program
     template <class Reduced> double reduce(const conditions<S, Real>& given, index step) const {
       const cuda::nvtx_range range("stet::reduce");
+      const auto here = enter("a reduction");
       const cuda::device_array<double> partial(cuda::reduce_blocks);
       const auto active = regions_of(Reduced::value, 0, extents_, given.boundaries).active;
       cuda::launch(cuda::reduce_kernel<Reduced, S, Real>, dim3(cuda::reduce_blocks),
@@ -168,9 +176,35 @@ struct persistent_cuda {
       return g;
     }
 
+    /// For every call: makes the simulation's device current until the end of the scope.
+    /// \throws cuda::error when the stream is being captured: all calls wait for the device
+    cuda::device_guard enter(const char* what) const {
+      cuda::refuse_capture(stream(), what);
+      return cuda::device_guard(device_.ordinal);
+    }
+
+    /// Tries a cooperative launch. False when its blocks are no longer co-resident (another process holds a
+    /// share of the device) and the user left the choice to the plan.
+    template <class Launch> bool still_resident(Launch&& launch) const {
+      try {
+        launch();
+        return true;
+      } catch (const cuda::error& e) {
+        if (e.status() != cudaErrorCooperativeLaunchTooLarge ||
+            options_.strategy != cuda::strategy::automatic)
+          throw;
+        return false;
+      }
+    }
+    /// The strategy without cooperative launch that stands in for another.
+    static constexpr cuda::strategy launches(cuda::strategy s) {
+      return s == cuda::strategy::per_step_graph ? s : cuda::strategy::per_step;
+    }
+
     /// Times what `body` puts into the stream, and waits for it.
     template <class Body> run_report timed(const char* what, Body&& body) {
       const cuda::nvtx_range range(what);
+      const auto here = enter(what);
       cuda::event start, stop;
       run_report report;
       start.record(stream());
