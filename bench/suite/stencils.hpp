@@ -4,7 +4,8 @@
 //   stet::simulation<suite::star_2d5pt, float> sim({1024, 1024});
 //   sim.fill(suite::u, ...);
 //
-#include <stet/stet.hpp>
+#include <stet/helpers.hpp>
+#include <stet/update.hpp>
 #include <string_view>
 #include <utility>
 

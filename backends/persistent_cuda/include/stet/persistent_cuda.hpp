@@ -10,8 +10,7 @@
 #include <stet/cuda/kernels/register_tile.cuh>
 #include <stet/cuda/kernels/resident.cuh>
 #include <stet/cuda/kernels/transfer.cuh>
-#include <stet/cuda/plan/policy.hpp>
-#include <stet/cuda/plan/tiling.hpp>
+#include <stet/cuda/plan/plan.hpp>
 #include <stet/cuda/runtime/error.hpp>
 #include <stet/cuda/runtime/graph.hpp>
 #include <stet/cuda/runtime/launch.hpp>
@@ -86,14 +85,14 @@ struct persistent_cuda {
       return timed("a run", [&](run_report& report) {
         const auto choice = choose(given, steps, false);
         const bool launched =
-            choice.how == cuda::strategy::resident && still_resident([&] {
-              if (choice.in_registers)
+            choice.chosen.how == cuda::strategy::resident && still_resident([&] {
+              if (choice.chosen.where == cuda::cache::registers)
                 run_in_registers(given, choice.strips, first_step, steps);
               else
                 run_resident(given, choice.tiles, first_step, stop_rule{0, 0, steps}, report);
             });
-        if (!launched) advance(choice.how, given, first_step, steps);
-        report.strategy = name_of(launched ? choice.how : launches(choice.how));
+        if (!launched) advance(choice.chosen.how, given, first_step, steps);
+        report.strategy = name_of(launched ? choice.chosen.how : launches(choice.chosen.how));
         report.steps = steps;
       });
     }
@@ -101,15 +100,15 @@ struct persistent_cuda {
     run_report run_until(const conditions<S, Real>& given, index first_step, const stop_rule& rule) {
       return timed("a run until a tolerance", [&](run_report& report) {
         const auto choice = choose(given, std::min(rule.every, rule.max_steps), true);
-        if (choice.how == cuda::strategy::resident &&
+        if (choice.chosen.how == cuda::strategy::resident &&
             still_resident([&] { run_resident(given, choice.tiles, first_step, rule, report); })) {
-          report.strategy = name_of(choice.how);
+          report.strategy = name_of(choice.chosen.how);
           return;
         }
-        report.strategy = name_of(launches(choice.how));
+        report.strategy = name_of(launches(choice.chosen.how));
         while (report.steps < rule.max_steps && !report.converged) {
           const index stretch = std::min(rule.every, rule.max_steps - report.steps);
-          advance(choice.how, given, first_step + report.steps, stretch);
+          advance(choice.chosen.how, given, first_step + report.steps, stretch);
           report.steps += stretch;
           if (stretch < rule.every) break;
           report.residual = reduce<residual_program<S>>(given, first_step + report.steps);
@@ -136,8 +135,6 @@ struct persistent_cuda {
 
    private:
     static constexpr index row_cells = 128 / sizeof(Real);
-    /// Steps in one graph: even, so that each field is back in the buffer where it was.
-    static constexpr index graph_steps = 32;
 
     cudaStream_t stream() const { return options_.stream.value_or(own_stream_.get()); }
     index buffer_cells() const { return extents_[0] * extents_[1] * pitch_; }
@@ -214,154 +211,50 @@ struct persistent_cuda {
       return report;
     }
 
-    struct choice {
-      cuda::strategy how;
-      cuda::tiling tiles;           ///< of resident in shared memory
-      bool in_registers = false;    ///< resident in registers
-      cuda::register_tiling strips; ///< of that
-    };
-
-    /// The strategy of the next run. \throws stet::error when a forced one cannot hold the problem
-    /// \param checks whether a residual is checked on the way
-    choice choose(const conditions<S, Real>& given, index steps, bool checks) const {
-      using cuda::cache;
-      using cuda::strategy;
-      const strategy asked = options_.strategy;
-      if (asked == strategy::per_step) return {asked, {}};
-      if (asked == strategy::per_step_graph) {
-        if (!same_every_step)
-          throw error("strategy per_step_graph",
-                      "the stencil reads stet::step_index, which a replayed launch cannot follow",
-                      "use per_step");
-        return {asked, {}};
-      }
-      if (asked == strategy::resident || steps > 1) {
-        auto shared = resident_tiling(given);
-        auto strips = strip_tiling(given, checks);
-        if (options_.cache == cache::registers) shared.refusal = "the cache levels are limited to registers";
-        if (options_.cache == cache::shared) strips.refusal = "the cache levels are limited to shared memory";
-        if (strips.refusal.empty() &&
-            (!shared.refusal.empty() || strips.seconds_per_step <= shared.seconds_per_step))
-          return {strategy::resident, {}, true, strips.tiles};
-        if (shared.refusal.empty()) return {strategy::resident, shared.tiles};
-        if (asked == strategy::resident)
-          throw error("strategy resident",
-                      options_.cache == cache::registers ? strips.refusal : shared.refusal,
-                      "use per_step, or leave the choice to the plan");
-      }
-      return {same_every_step && steps >= 2 * graph_steps ? strategy::per_step_graph : strategy::per_step,
-              {}};
+    cuda::plan choose(const conditions<S, Real>& given, index steps, bool checks) const {
+      return make_plan(cuda::problem_of<S, Real>(extents_, given, steps, checks),
+                       cuda::request{options_.strategy, options_.cache}, device_);
     }
 
     /// Takes `steps` steps, a launch per stage, in stream order.
     void advance(cuda::strategy how, const conditions<S, Real>& given, index first_step, index steps) {
-      const index replays = how == cuda::strategy::per_step_graph ? steps / graph_steps : 0;
+      const index replays = how == cuda::strategy::per_step_graph ? steps / cuda::graph_steps : 0;
       if (replays > 0) replay(given, replays);
-      for (index s = replays * graph_steps; s < steps; ++s) take_step(given, first_step + s);
-    }
-
-    /// Which axes wrap: −1 when fields that are read along the axis differ.
-    static std::array<int, 3> periodicity(const conditions<S, Real>& given) {
-      std::array<int, 3> result{0, 0, 0};
-      for (int axis = 0; axis < 3; ++axis) {
-        bool any = false, all = true;
-        for (int f = 0; f < field_count<S>; ++f) {
-          reach r = reach_into(step_program<S>::value, -1, f);
-          if constexpr (stet::detail::has_residual<S>)
-            r = merge(r, reach_into(residual_program<S>::value, -1, f));
-          if (r.low[axis] == 0 && r.high[axis] == 0) continue;
-          const bool wraps = given.boundaries.kind[f][2 * axis] == boundary_kind::periodic;
-          any = any || wraps;
-          all = all && wraps;
-        }
-        result[axis] = any ? (all ? 1 : -1) : 0;
-      }
-      return result;
-    }
-
-    /// Whether accesses of a stage cross faces that are neither fixed nor periodic.
-    static bool folds(const stage_regions& parts, const std::array<int, 3>& wraps) {
-      for (int axis = 0; axis < 3; ++axis)
-        if (wraps[axis] == 0 && (parts.active.lo[axis] != parts.interior.lo[axis] ||
-                                 parts.active.hi[axis] != parts.interior.hi[axis]))
-          return true;
-      return false;
-    }
-    bool folds_anywhere(const conditions<S, Real>& given, const std::array<int, 3>& wraps) const {
-      for (int s = 0; s < stage_count<S>; ++s)
-        if (folds(regions_of(step_program<S>::value, s, extents_, given.boundaries), wraps)) return true;
-      return false;
-    }
-
-    cuda::tiling_choice resident_tiling(const conditions<S, Real>& given) const {
-      const auto wraps = periodicity(given);
-      cuda::tiling_choice none;
-      for (int w : wraps)
-        if (w < 0) {
-          none.refusal = "some fields are periodic along an axis and others are not";
-          return none;
-        }
-      if (!device_.cooperative_launch) {
-        none.refusal = "the device has no cooperative launch";
-        return none;
-      }
-      constexpr std::int64_t static_shared = cuda::resident_threads * sizeof(double);
-      return cuda::choose_tiling(cuda::stencil_costs_of<S, Real>(), extents_,
-                                 {wraps[0] > 0, wraps[1] > 0, wraps[2] > 0}, folds_anywhere(given, wraps),
-                                 device_, device_.shared_per_block_optin - static_shared);
-    }
-
-    cuda::register_tiling_choice strip_tiling(const conditions<S, Real>& given, bool checks) const {
-      cuda::register_tiling_choice none;
-      if constexpr (!cuda::has_register_tiles<S>) {
-        none.refusal = "registers hold stencils of rank 2 with one field and one stage";
-        return none;
-      } else {
-        const auto wraps = periodicity(given);
-        none.refusal = checks                         ? "registers hold no run that checks a residual"
-                       : folds_anywhere(given, wraps) ? "registers hold fixed and periodic faces only"
-                       : !device_.cooperative_launch  ? "the device has no cooperative launch"
-                                                      : "";
-        if (!none.refusal.empty()) return none;
-        auto rows = cuda::register_rows<S, Real>(device_.shared_per_block_optin);
-        if (options_.cache == cuda::cache::registers) rows[1] = rows[2] = 0;
-        return cuda::choose_register_tiling(cuda::stencil_costs_of<S, Real>(), rows, extents_, wraps[1] > 0,
-                                            wraps[2] > 0, device_);
-      }
+      for (index s = replays * cuda::graph_steps; s < steps; ++s) take_step(given, first_step + s);
     }
 
     void run_in_registers(const conditions<S, Real>& given, const cuda::register_tiling& strips,
                           index first_step, index steps) {
       if (steps == 0) return;
       if constexpr (cuda::has_register_tiles<S>) {
-        const auto wraps = periodicity(given);
+        const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
         const auto active = regions_of(step_program<S>::value, 0, extents_, given.boundaries).active;
         cuda::register_arguments<S, Real> a{};
         a.g = grid_of(given, 0);
         a.t = strips;
-        a.periodic_y = wraps[1] > 0;
-        a.periodic_x = wraps[2] > 0;
+        a.periodic_y = p.wraps[1] > 0;
+        a.periodic_x = p.wraps[2] > 0;
         const auto span = [&](int(&to)[2], int axis) {
-          to[0] = wraps[axis] > 0 ? -(1 << 30) : int(active.lo[axis]);
-          to[1] = wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
+          to[0] = p.wraps[axis] > 0 ? -(1 << 30) : int(active.lo[axis]);
+          to[1] = p.wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
         };
         span(a.active_y, 1);
         span(a.active_x, 2);
         a.first_step = first_step;
         a.steps = steps;
-        constexpr int in_registers = cuda::rows_in_registers<S, Real>();
+        constexpr auto shape = cuda::strip_shape_of<S, Real>();
+        constexpr int in_registers = shape.rows;
         constexpr std::int64_t largest = 227 * 1024; // shared memory of a block on any device so far
         unrolled<3>([&](auto i) {
-          constexpr int rows = cuda::register_rows<S, Real>(largest)[i];
+          constexpr int rows = shape.options(largest)[i];
           if constexpr (rows > 0)
             if (strips.rows == rows) {
-              using around = cuda::detail::strip_reach<S>;
               cuda::launch_cooperative(
                   cuda::register_kernel<S, Real, in_registers, rows - in_registers>,
                   {.grid = dim3(unsigned(strips.blocks())),
                    .block = dim3(32 * cuda::register_warps),
                    .dynamic_shared = static_cast<std::size_t>(
-                       cuda::register_shared_bytes(rows - in_registers, around::up + around::down)),
+                       cuda::register_shared_bytes(rows - in_registers, shape.up + shape.down)),
                    .stream = stream(),
                    .name = "resident in registers"},
                   a);
@@ -376,7 +269,7 @@ struct persistent_cuda {
                       const stop_rule& rule, run_report& report) {
       if (rule.max_steps == 0) return;
       constexpr auto& program = step_program<S>::value;
-      const auto wraps = periodicity(given);
+      const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
       const cuda::device_array<double> partial(tiles.blocks());
       const cuda::device_array<cuda::resident_result> result(1);
       cuda::resident_arguments<S, Real> a{};
@@ -384,7 +277,7 @@ struct persistent_cuda {
       a.t = tiles;
       const auto set_box = [&](int(&lo)[3], int(&hi)[3], const cell_range& range) {
         for (int axis = 0; axis < 3; ++axis) {
-          a.periodic[axis] = wraps[axis] > 0;
+          a.periodic[axis] = p.wraps[axis] > 0;
           lo[axis] = a.periodic[axis] ? -(1 << 30) : int(range.lo[axis]);
           hi[axis] = a.periodic[axis] ? 1 << 30 : int(range.hi[axis]);
         }
@@ -393,7 +286,7 @@ struct persistent_cuda {
         const auto parts = regions_of(program, s, extents_, given.boundaries);
         set_box(a.active_lo[s], a.active_hi[s], parts.active);
         set_box(a.inner_lo[s], a.inner_hi[s], parts.interior);
-        a.folds[s] = folds(parts, wraps);
+        a.folds[s] = folds(parts, p.wraps);
       }
       a.first_step = first_step;
       a.steps = rule.max_steps;
@@ -420,10 +313,10 @@ struct persistent_cuda {
       if (rule.every > 0 && told[0].steps >= rule.every) report.residual = told[0].residual;
     }
 
-    /// Captures graph_steps steps and replays them.
+    /// Captures cuda::graph_steps steps and replays them.
     void replay(const conditions<S, Real>& given, index times) {
       const auto graph = cuda::graph::captured(stream(), [&] {
-        for (index s = 0; s < graph_steps; ++s) take_step(given, 0);
+        for (index s = 0; s < cuda::graph_steps; ++s) take_step(given, 0);
       });
       for (index i = 0; i < times; ++i) graph.launch(stream());
       STET_CUDA_CHECK(cudaStreamSynchronize(stream())); // before the graph goes
@@ -443,8 +336,6 @@ struct persistent_cuda {
       for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k)
         std::swap(state_[program.targets[k].field], next_[program.targets[k].field]);
     }
-
-    static constexpr bool same_every_step = !reads_step(step_program<S>::value);
 
     std::array<index, 3> extents_;
     index pitch_;

@@ -31,27 +31,6 @@ template <class S, class Real> struct register_arguments {
 
 namespace detail {
 
-/// What of a stencil shapes the kernel.
-template <class S> struct strip_reach {
-  static constexpr reach all = reach_of(step_program<S>::value, 0, field_count<S>);
-  static constexpr int up = all.low[1], down = all.high[1]; ///< rows above and below
-  static constexpr auto rows = rows_of(step_program<S>::value, 0);
-  /// Cells that are needed beside a piece in the centre row, and in the others.
-  static constexpr int centre = [] {
-    const int i = rows.find(0, 0, 0);
-    return i < 0 ? 0 : (rows.items[i].low > rows.items[i].high ? rows.items[i].low : rows.items[i].high);
-  }();
-  static constexpr int beside = [] {
-    int m = 0;
-    for (int i = 0; i < rows.count; ++i)
-      if (rows.items[i].dy != 0) {
-        m = rows.items[i].low > m ? rows.items[i].low : m;
-        m = rows.items[i].high > m ? rows.items[i].high : m;
-      }
-    return m;
-  }();
-};
-
 /// A piece with `Margin` cells on either side: cell i of the piece at [Margin + i].
 template <class Real, int Margin> struct wide_piece {
   static constexpr int V = piece_cells<Real>;
@@ -157,31 +136,6 @@ __device__ __forceinline__ void publish_if(bool wanted, Real* to, const Real (&f
 }
 
 } // namespace detail
-
-/// Whether the kernel can run a stencil at all.
-template <class S>
-inline constexpr bool has_register_tiles =
-    rank_of<S> == 2 && field_count<S> == 1 && stage_count<S> == 1 && assigned_count<S> == 1;
-
-/// Rows of a strip that registers hold beside the window: 15 for a 5-point star in float; 16 spill.
-template <class S, class Real> constexpr int rows_in_registers() {
-  constexpr int V = piece_cells<Real>;
-  using around = detail::strip_reach<S>;
-  constexpr int free =
-      72 - (around::up + around::down + 1) * (V + 2 * around::beside) * int(sizeof(Real)) / 4;
-  return free / 4 > 4 ? free / 4 : 4;
-}
-/// The numbers of rows for which there are kernels; 0 for those that do not fit into shared memory. 20 rows
-/// hold 2048², 39 rows 3072² of a 5-point star in float.
-template <class S, class Real> constexpr std::array<int, 3> register_rows(std::int64_t shared_limit) {
-  using around = detail::strip_reach<S>;
-  std::array<int, 3> rows{rows_in_registers<S, Real>(), 20, 39};
-  for (int& r : rows)
-    if (r < rows[0] || r < around::up || r < around::down ||
-        register_shared_bytes(r - rows[0], around::up + around::down) > shared_limit)
-      r = 0;
-  return rows;
-}
 
 /// Launch: cooperative, `t.blocks()` blocks of 32 × register_warps threads, `register_shared_bytes` of
 /// dynamic shared memory. \tparam InRegisters, InShared rows of a strip

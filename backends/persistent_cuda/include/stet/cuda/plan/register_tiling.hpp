@@ -31,6 +31,65 @@ constexpr std::int64_t register_shared_bytes(int in_shared, int ends) {
   return std::int64_t(register_warps) * 512 * (in_shared + 2 * ends);
 }
 
+namespace detail {
+
+/// What of a stencil shapes the kernel.
+template <class S> struct strip_reach {
+  static constexpr reach all = reach_of(step_program<S>::value, 0, field_count<S>);
+  static constexpr int up = all.low[1], down = all.high[1]; ///< rows above and below
+  static constexpr auto rows = rows_of(step_program<S>::value, 0);
+  /// Cells that are needed beside a piece in the centre row, and in the others.
+  static constexpr int centre = [] {
+    const int i = rows.find(0, 0, 0);
+    return i < 0 ? 0 : (rows.items[i].low > rows.items[i].high ? rows.items[i].low : rows.items[i].high);
+  }();
+  static constexpr int beside = [] {
+    int m = 0;
+    for (int i = 0; i < rows.count; ++i)
+      if (rows.items[i].dy != 0) {
+        m = rows.items[i].low > m ? rows.items[i].low : m;
+        m = rows.items[i].high > m ? rows.items[i].high : m;
+      }
+    return m;
+  }();
+};
+
+} // namespace detail
+
+/// Whether the register kernel can run a stencil at all.
+template <class S>
+inline constexpr bool has_register_tiles =
+    rank_of<S> == 2 && field_count<S> == 1 && stage_count<S> == 1 && assigned_count<S> == 1;
+
+/// Strips of the register kernel for one stencil.
+struct strip_shape {
+  int rows = 0;         ///< that registers hold; 0: there is no such kernel
+  int up = 0, down = 0; ///< rows that the stencil reads above and below
+
+  /// The numbers of rows for which there are kernels, 0 where a block may not use that much shared memory. 20
+  /// rows hold 2048², 39 rows 3072² of a 5-point star in float.
+  constexpr std::array<int, 3> options(std::int64_t shared_limit) const {
+    std::array<int, 3> all{rows, 20, 39};
+    for (int& r : all)
+      if (rows == 0 || r < rows || r < up || r < down ||
+          register_shared_bytes(r - rows, up + down) > shared_limit)
+        r = 0;
+    return all;
+  }
+};
+
+/// Rows that registers hold beside the window: 15 for a 5-point star in float; 16 spill.
+template <class S, class Real> constexpr strip_shape strip_shape_of() {
+  if constexpr (has_register_tiles<S>) {
+    using around = detail::strip_reach<S>;
+    constexpr int V = 16 / int(sizeof(Real));
+    constexpr int window = (around::up + around::down + 1) * (V + 2 * around::beside) * int(sizeof(Real)) / 4;
+    return {std::max(4, (72 - window) / 4), around::up, around::down};
+  } else {
+    return {};
+  }
+}
+
 /// The tiling of least predicted time among strips of the given numbers of rows.
 template <std::size_t N>
 register_tiling_choice choose_register_tiling(const stencil_costs& c, const std::array<int, N>& rows,
@@ -70,9 +129,9 @@ register_tiling_choice choose_register_tiling(const stencil_costs& c, const std:
       if (cx * cy > device.sm_count) continue;
       t.count_x = int(cx);
       t.count_y = int(cy);
-      // Estimates: arithmetic, and about 3 more instructions per cell; a sub-core issues 0.75 per clock.
+      // Estimates: arithmetic, and about 3 more instructions per cell; a sub-core issues 0.6 per clock.
       const double instructions = double(r) * c.piece * register_warps / 4 * (c.flops * 0.6 + 3);
-      const double seconds = instructions / 0.75 / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.5e-6 / depth);
+      const double seconds = instructions / 0.6 / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.5e-6 / depth);
       if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
       best = {t, seconds, ""};
     }

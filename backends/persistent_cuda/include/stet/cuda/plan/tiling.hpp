@@ -22,14 +22,16 @@ namespace stet::cuda {
 /// What of a stencil decides about tiles. Made at compile time by `stencil_costs_of`.
 struct stencil_costs {
   int rank = 0;
-  int fields = 0;       ///< arrays held on the chip
-  int targets = 0;      ///< fields that a stage may move
-  int value_bytes = 0;  ///< of one value
-  int piece = 0;        ///< cells in 16 bytes
-  reach step;           ///< sum of the stages' reaches: the ring needed per step
-  reach stage;          ///< the largest reach of a stage or of the residual
-  int flops = 0;        ///< per cell and step
-  int instructions = 0; ///< estimate per cell and step: arithmetic and shared-memory accesses
+  int fields = 0;      ///< arrays held on the chip
+  int targets = 0;     ///< fields that a stage may move
+  int value_bytes = 0; ///< of one value
+  int piece = 0;       ///< cells in 16 bytes
+  reach step;          ///< sum of the stages' reaches: the ring needed per step
+  reach stage;         ///< the largest reach of a stage or of the residual
+  int flops = 0;       ///< per cell and step
+  int bytes = 0;       ///< per cell and step when the fields stream from memory
+  int stages = 0;
+  int instructions = 0; ///< estimate per cell and step, fitted to measurements of the shared-memory kernel
 };
 
 template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
@@ -38,6 +40,8 @@ template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
   c.rank = rank_of<S>;
   c.fields = field_count<S>;
   c.targets = assigned_count<S>;
+  c.stages = stage_count<S>;
+  c.bytes = bytes(program, field_count<S>, sizeof(Real));
   c.value_bytes = sizeof(Real);
   c.piece = 16 / int(sizeof(Real));
   for (int s = 0; s < program.stage_count; ++s) {
@@ -48,7 +52,7 @@ template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
     }
     c.stage = merge(c.stage, r);
     c.flops += flops(program, s);
-    c.instructions += flops(program, s) + reads(program, s) + writes(program, s);
+    c.instructions += flops(program, s) / 2 + 10 * writes(program, s);
   }
   if constexpr (stet::detail::has_residual<S>)
     c.stage = merge(c.stage, reach_of(residual_program<S>::value, -1, field_count<S>));
@@ -139,11 +143,11 @@ inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<inde
   if (extents[0] > longest || extents[1] > longest || extents[2] > longest) return best;
   const index total = extents[0] * extents[1] * extents[2];
   if (double(total) * c.fields * c.value_bytes > double(shared_limit) * device.sm_count) return best;
-  // Estimates: an exchange costs a grid barrier and two trips to L2; a multiprocessor issues 4 warp
-  // instructions per clock, of which this kernel reaches about half.
+  // Fitted to an H200: an exchange costs a grid barrier and two trips to L2; a third of the issue slots are
+  // used in rank 1 and 2, half as many in rank 3.
   constexpr double exchange_seconds = 3e-6, barrier_seconds = 0.4e-6;
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
-  const double cells_per_second = clock * 4 * 32 * 0.5 / std::max(1, c.instructions + 4);
+  const double cells_per_second = clock * 4 * 32 * (c.rank == 3 ? 0.175 : 0.34) / std::max(1, c.instructions);
   for (int depth : {1, 2, 4, 8, 16})
     for (int cz = 1; cz <= (c.rank == 3 ? device.sm_count : 1) && cz <= extents[0]; ++cz)
       for (int cy = 1; cy * cz <= device.sm_count && cy <= extents[1]; ++cy) {
