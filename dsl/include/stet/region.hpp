@@ -85,4 +85,14 @@ constexpr stage_regions regions_of(const Program& p, int stage, const std::array
   return r;
 }
 
+/// Whether accesses of a stage cross faces that are neither fixed nor periodic. `wraps`: the axes whose faces
+/// are periodic, where nothing is an edge.
+constexpr bool folds(const stage_regions& parts, const std::array<int, 3>& wraps) {
+  for (int a = 0; a < 3; ++a)
+    if (wraps[a] == 0 &&
+        (parts.active.lo[a] != parts.interior.lo[a] || parts.active.hi[a] != parts.interior.hi[a]))
+      return true;
+  return false;
+}
+
 } // namespace stet

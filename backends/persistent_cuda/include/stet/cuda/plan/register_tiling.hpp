@@ -130,7 +130,8 @@ register_tiling_choice choose_register_tiling(const stencil_costs& c, const std:
       t.count_x = int(cx);
       t.count_y = int(cy);
       // Estimates: arithmetic, and about 3 more instructions per cell; a sub-core issues 0.6 per clock.
-      const double instructions = double(r) * c.piece * register_warps / 4 * (c.flops * 0.6 + 3);
+      const double instructions =
+          double(r) * c.piece * register_warps / 4 * (arithmetic_slots(c, device) + 3.4);
       const double seconds = instructions / 0.6 / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.5e-6 / depth);
       if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
       best = {t, seconds, ""};

@@ -31,7 +31,7 @@ struct stencil_costs {
   int flops = 0;       ///< per cell and step
   int bytes = 0;       ///< per cell and step when the fields stream from memory
   int stages = 0;
-  int instructions = 0; ///< estimate per cell and step, fitted to measurements of the shared-memory kernel
+  int writes = 0; ///< right-hand sides of all stages
 };
 
 template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
@@ -52,11 +52,17 @@ template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
     }
     c.stage = merge(c.stage, r);
     c.flops += flops(program, s);
-    c.instructions += flops(program, s) / 2 + 10 * writes(program, s);
+    c.writes += writes(program, s);
   }
   if constexpr (stet::detail::has_residual<S>)
     c.stage = merge(c.stage, reach_of(residual_program<S>::value, -1, field_count<S>));
   return c;
+}
+
+/// Issue slots per cell and step that arithmetic takes: half of the operations are fused into others, and
+/// double has fewer units.
+inline double arithmetic_slots(const stencil_costs& c, const device_facts& device) {
+  return c.flops * 0.55 * (c.value_bytes == 8 ? std::max(1, device.single_to_double_ratio) : 1);
 }
 
 /// Tiles of a grid; all arrays are (z, y, x).
@@ -147,7 +153,8 @@ inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<inde
   // used in rank 1 and 2, half as many in rank 3.
   constexpr double exchange_seconds = 3e-6, barrier_seconds = 0.4e-6;
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
-  const double cells_per_second = clock * 4 * 32 * (c.rank == 3 ? 0.175 : 0.34) / std::max(1, c.instructions);
+  const double cells_per_second =
+      clock * 4 * 32 * (c.rank == 3 ? 0.175 : 0.34) / (arithmetic_slots(c, device) + 10 * c.writes);
   for (int depth : {1, 2, 4, 8, 16})
     for (int cz = 1; cz <= (c.rank == 3 ? device.sm_count : 1) && cz <= extents[0]; ++cz)
       for (int cy = 1; cy * cz <= device.sm_count && cy <= extents[1]; ++cy) {
