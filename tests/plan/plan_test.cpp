@@ -1,0 +1,202 @@
+// The plan of persistent_cuda, without a GPU: that tiles cover a grid once and fit, that the choice is the
+// fastest way that can hold the problem, and that refusals say why.
+#include <gtest/gtest.h>
+#include <set>
+#include <stet/cuda/plan/devices.hpp>
+#include <stet/cuda/plan/plan.hpp>
+#include <stet/helpers.hpp>
+
+namespace {
+
+using stet::boundary_kind;
+using stet::index;
+using namespace stet::cuda;
+
+inline constexpr stet::field<"u"> u;
+inline constexpr stet::field<"v"> v;
+struct star5 {
+  static constexpr auto step() { return stet::update(u = stet::star<2>(u, 0.1, 0.2, 0.3, 0.25, 0.15)); }
+};
+struct lopsided { // reaches 3 up, 1 down, 2 left
+  static constexpr auto step() { return stet::update(u = 0.5 * u(-3, 0) + 0.25 * u(1, 0) + 0.25 * u(0, -2)); }
+};
+struct star7 {
+  static constexpr auto step() { return stet::update(u = u + 0.1 * stet::laplacian<3>(u)); }
+};
+struct pair_of_fields {
+  static constexpr auto step() {
+    return stet::update(u = u + 0.1 * stet::laplacian<2>(v), v = v - 0.1 * stet::laplacian<2>(u));
+  }
+};
+struct ticking {
+  static constexpr int rank = 1;
+  static constexpr auto step() { return stet::update(u = u + stet::step_index); }
+};
+
+device_facts device(std::string_view key) {
+  for (const auto& d : known_devices())
+    if (d.key == key) return d.facts;
+  throw std::runtime_error("no such device");
+}
+
+template <class S, class Real = float>
+problem pose(const std::array<index, 3>& extents, boundary_kind kind = boundary_kind::fixed,
+             index steps = 1000) {
+  stet::conditions<S, Real> given{};
+  for (int f = 0; f < stet::field_count<S>; ++f)
+    for (int side = 2 * (3 - stet::rank_of<S>); side < stet::face_count; ++side)
+      given.boundaries.kind[f][side] = kind;
+  return problem_of<S, Real>(extents, given, steps, false);
+}
+
+/// Shared-memory tiles: blocks cover every axis once, and what a block holds fits.
+void expect_tiles_hold(const problem& p, const device_facts& d) {
+  std::optional<plan> choice;
+  EXPECT_NO_THROW(choice = make_plan(p, {strategy::resident, cache::shared}, d));
+  if (!choice) return;
+  const tiling& t = choice->tiles;
+  EXPECT_LE(t.blocks(), d.sm_count);
+  EXPECT_LE(t.shared_bytes(p.costs) + resident_threads * 8, d.shared_per_block_optin);
+  for (int a = 0; a < 3; ++a) {
+    EXPECT_GE(index(t.count[a]) * t.size[a], p.extents[a]) << "axis " << a;
+    EXPECT_LT(index(t.count[a] - 1) * t.size[a], p.extents[a]) << "no empty tile, axis " << a;
+    const bool open = t.count[a] > 1 || p.wraps[a] > 0;
+    EXPECT_GE(t.ring_low[a], open ? t.depth * p.costs.step.low[a] : 0) << "axis " << a;
+    EXPECT_GE(t.ring_high[a], open ? t.depth * p.costs.step.high[a] : 0) << "axis " << a;
+    EXPECT_GE(t.held[a], std::min<index>(t.size[a], p.extents[a]) + t.ring_low[a] + t.ring_high[a])
+        << "axis " << a;
+  }
+  EXPECT_EQ(t.size[2] % p.costs.piece, 0);
+  EXPECT_EQ(t.ring_low[2] % p.costs.piece, 0);
+}
+
+TEST(plan, shared_tiles_cover_the_grid_once_and_fit) {
+  for (const char* key : {"a100", "h200", "l40s"})
+    for (const auto kind : {boundary_kind::fixed, boundary_kind::periodic, boundary_kind::neumann})
+      for (const std::array<index, 3>& e : {std::array<index, 3>{1, 1, 1},
+                                            {1, 1, 9},
+                                            {1, 3, 30011},
+                                            {1, 257, 263},
+                                            {1, 640, 1000},
+                                            {1, 2, 2},
+                                            {1, 30011, 3}}) {
+        SCOPED_TRACE(testing::Message()
+                     << key << " kind " << int(kind) << " extents " << e[1] << "x" << e[2]);
+        expect_tiles_hold(pose<star5>(e, kind), device(key));
+        expect_tiles_hold(pose<lopsided, double>(e, kind), device(key));
+      }
+  for (const auto kind : {boundary_kind::fixed, boundary_kind::periodic, boundary_kind::dirichlet})
+    for (const std::array<index, 3>& e :
+         {std::array<index, 3>{9, 9, 9}, {31, 33, 67}, {96, 96, 96}, {1, 1, 1}})
+      expect_tiles_hold(pose<star7>(e, kind), device("h200"));
+}
+
+/// Register strips: every cell of an axis is owned by exactly one block, by the arithmetic that the kernel
+/// uses.
+TEST(plan, register_strips_own_every_cell_once) {
+  const device_facts d = device("h200");
+  for (const auto kind : {boundary_kind::fixed, boundary_kind::periodic})
+    for (const std::array<index, 3>& e : {std::array<index, 3>{1, 2048, 2048},
+                                          {1, 1792, 1800},
+                                          {1, 3072, 3072},
+                                          {1, 1001, 1024},
+                                          {1, 250, 128}}) {
+      const problem p = pose<star5>(e, kind);
+      const register_tiling t = make_plan(p, {strategy::resident, cache::both}, d).strips;
+      ASSERT_GT(t.rows, 0) << e[1] << "x" << e[2];
+      EXPECT_LE(t.blocks(), d.sm_count);
+      const bool wraps = kind == boundary_kind::periodic;
+      const auto owners = [&](index n, int count, int owned, int held, int ring) {
+        std::vector<int> times(std::size_t(n), 0);
+        for (int b = 0; b < count; ++b) {
+          const index start = index(b) * owned - (wraps ? ring : 0);
+          const index from = !wraps && b == 0 ? 0 : start + ring;
+          const index to = !wraps && b == count - 1 ? n : std::min(n, start + held - ring);
+          EXPECT_LE(to, start + held) << "owned cells are held";
+          for (index i = from; i < to; ++i) ++times[std::size_t(i)];
+        }
+        return std::set<int>(times.begin(), times.end());
+      };
+      EXPECT_EQ(owners(e[1], t.count_y, t.owned_y, register_warps * t.rows, t.ring_y), std::set<int>{1});
+      EXPECT_EQ(owners(e[2], t.count_x, t.owned_x, 32 * p.costs.piece, t.ring_x), std::set<int>{1});
+      EXPECT_GE(t.ring_y, t.depth * 1);
+      EXPECT_GE(t.ring_x, t.depth * 1);
+    }
+}
+
+TEST(plan, takes_the_least_predicted_time_of_what_can_hold_the_problem) {
+  const device_facts d = device("h200");
+  for (const std::array<index, 3>& e :
+       {std::array<index, 3>{1, 64, 64}, {1, 2048, 2048}, {1, 8192, 8192}, {1, 1, 100}, {1, 4099, 8191}}) {
+    const plan chosen = make_plan(pose<star5>(e), {}, d);
+    EXPECT_TRUE(chosen.chosen.refusal.empty());
+    for (const alternative& a : chosen.others)
+      if (a.refusal.empty()) {
+        EXPECT_LE(chosen.chosen.seconds_per_step, a.seconds_per_step) << name_of(a.how);
+      }
+    EXPECT_EQ(chosen.others.size(), 3u) << "per_step, per_step_graph and resident twice";
+  }
+  EXPECT_EQ(make_plan(pose<star5>({1, 2048, 2048}), {}, d).chosen.how, strategy::resident);
+  EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, d).chosen.how, strategy::per_step_graph);
+  EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}, boundary_kind::fixed, 3), {}, d).chosen.how,
+            strategy::per_step)
+      << "a capture does not pay for three steps";
+  EXPECT_EQ(make_plan(pose<star5>({1, 64, 64}, boundary_kind::fixed, 1), {}, d).chosen.how,
+            strategy::per_step);
+}
+
+std::string refusal_of(const problem& p, const request& asked, const device_facts& d) {
+  try {
+    make_plan(p, asked, d);
+  } catch (const stet::error& e) { return e.what(); }
+  return "none";
+}
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(plan, a_forced_strategy_that_cannot_hold_the_problem_says_why) {
+  const device_facts d = device("h200");
+  const auto large = pose<star5>({1, 8192, 8192});
+  EXPECT_TRUE(
+      contains(refusal_of(large, {strategy::resident}, d), "strategy resident: the fields do not fit"));
+  EXPECT_TRUE(
+      contains(refusal_of(large, {strategy::resident, cache::registers}, d), "does not fit into registers"));
+  EXPECT_TRUE(
+      contains(refusal_of(pose<star7>({16, 16, 16}), {strategy::resident, cache::registers}, d), "rank 2"));
+  EXPECT_TRUE(contains(
+      refusal_of(pose<star5>({1, 64, 64}, boundary_kind::neumann), {strategy::resident, cache::registers}, d),
+      "fixed and periodic"));
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 64, 63}, boundary_kind::periodic),
+                                  {strategy::resident, cache::registers}, d),
+                       "whole number of 16-byte pieces"));
+  EXPECT_TRUE(contains(refusal_of(pose<ticking>({1, 1, 64}), {strategy::per_step_graph}, d), "step_index"));
+  device_facts old = d;
+  old.cooperative_launch = false;
+  EXPECT_TRUE(
+      contains(refusal_of(pose<star5>({1, 64, 64}), {strategy::resident}, old), "no cooperative launch"));
+  EXPECT_EQ(make_plan(pose<star5>({1, 64, 64}), {}, old).chosen.how, strategy::per_step_graph);
+}
+
+TEST(plan, fields_that_differ_in_periodicity_are_launched_per_step) {
+  stet::conditions<pair_of_fields, float> given{};
+  for (int side = 2; side < stet::face_count; ++side)
+    given.boundaries.kind[0][side] = boundary_kind::periodic;
+  const auto p = problem_of<pair_of_fields, float>({1, 64, 64}, given, 1000, false);
+  EXPECT_EQ(p.wraps, (std::array<int, 3>{0, -1, -1}));
+  EXPECT_EQ(make_plan(p, {}, device("h200")).chosen.how, strategy::per_step_graph);
+  EXPECT_TRUE(contains(refusal_of(p, {strategy::resident}, device("h200")), "periodic along an axis"));
+}
+
+TEST(plan, levels_hold_all_cells) {
+  for (const std::array<index, 3>& e :
+       {std::array<index, 3>{1, 64, 64}, {1, 2048, 2048}, {1, 3072, 3072}, {1, 8192, 8192}}) {
+    const plan p = make_plan(pose<star5>(e), {}, device("h200"));
+    EXPECT_NEAR(p.in_registers + p.in_shared + p.in_l2 + p.in_memory, 1, 1e-12);
+  }
+  EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, device("h200")).in_memory, 1);
+  const plan mixed = make_plan(pose<star5>({1, 3072, 3072}), {}, device("h200"));
+  EXPECT_NEAR(mixed.in_registers, 15.0 / 39, 1e-12) << "15 of 39 rows";
+}
+
+} // namespace
