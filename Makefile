@@ -11,7 +11,7 @@ BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 CONFIGURE = cmake --preset $(PRESET) $(CMAKE_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test format check-format clean
+.PHONY: help setup demo test gpu-bundle format check-format clean
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -31,6 +31,11 @@ test: setup ## Build everything and run all tests
 	cmake --build --preset $(PRESET) -j $(JOBS)
 	ctest --preset $(PRESET) -j $(JOBS)
 
+gpu-bundle: setup ## Tests and benchmarks that run on another machine with a GPU (build-gpu-bundle/bundle)
+	cmake -G Ninja -S . -B build-gpu-bundle -DCMAKE_PROJECT_stet_INCLUDE='$(CURDIR)/cmake/gpu-bundle.cmake' \
+	  $(CMAKE_ARGS) -DSTET_ACCEPTANCE_DIR='$(abspath $(STET_ACCEPTANCE_DIR))'
+	cmake --build build-gpu-bundle -j $(JOBS) --target gpu_bundle
+
 format: setup ## Format all sources with clang-format 14
 	@cmake/format.sh
 
@@ -38,4 +43,4 @@ check-format: setup ## Fail when a source is not formatted
 	@cmake/format.sh --check
 
 clean: ## Remove all build folders
-	rm -rf build build-debug build-sanitize build-cuda
+	rm -rf build build-debug build-sanitize build-cuda build-gpu-bundle

@@ -1,0 +1,82 @@
+# Everything that wants a GPU, as programs that need nothing of the machine they run on but glibc and NVIDIA's driver.
+# `make gpu-bundle` includes this file right after project(), by -DCMAKE_PROJECT_stet_INCLUDE:
+#
+#   cmake -G Ninja -B build-gpu-bundle -DCMAKE_PROJECT_stet_INCLUDE=cmake/gpu-bundle.cmake
+#   cmake --build build-gpu-bundle --target gpu_bundle     -> build-gpu-bundle/bundle
+#
+# It sets what the options are to be, links libraries statically, and collects the programs of persistent_cuda. A folder:
+#
+#   bundle/bin   programs, stripped          bundle/run_tests.sh   all tests, one line per program
+#   bundle/lib   what has no static library  bundle/run_bench.sh   the benchmark, as JSON
+#   bundle/build-info                        commit, date, compiler
+
+# --- What is built -------------------------------------------------------------------------------------------
+set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+set(STET_BACKEND persistent_cuda CACHE STRING "" FORCE)
+set(STET_ENABLE_CUDA ON CACHE STRING "" FORCE)
+set(STET_ENABLE_KOKKOS OFF CACHE STRING "" FORCE) # Debian's has no static library
+set(STET_SUITE full CACHE STRING "" FORCE)
+
+# --- Static libraries ----------------------------------------------------------------------------------------
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+set(Boost_USE_STATIC_LIBS ON)
+set(ZLIB_USE_STATIC_LIBS ON)
+find_library(PNG_LIBRARY NAMES libpng.a libpng16.a)
+find_library(ZLIB_LIBRARY NAMES libz.a)
+
+# --- What is collected -----------------------------------------------------------------------------------------
+function(stet_programs_below folder result)
+  get_property(programs DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  foreach(below IN LISTS folders)
+    stet_programs_below("${below}" more)
+    list(APPEND programs ${more})
+  endforeach()
+  set(${result} ${programs} PARENT_SCOPE)
+endfunction()
+
+# Called when all targets are there.
+function(stet_gpu_bundle)
+  stet_programs_below("${PROJECT_SOURCE_DIR}" targets)
+  set(programs "")
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    # The test of the apps looks for them where they were built.
+    if(type STREQUAL "EXECUTABLE" AND NOT target MATCHES "^test_apps_" AND
+       target MATCHES "(_persistent_cuda$|_persistent_cuda_|^cuda_|^l2_reuse$|^stencil_bench$)")
+      list(APPEND programs ${target})
+    endif()
+  endforeach()
+
+  # Google Benchmark often comes as a shared library alone. It takes its C++ library along, which must then be the
+  # program's, too.
+  find_package(benchmark REQUIRED)
+  set(shared "")
+  get_target_property(benchmark_type benchmark::benchmark TYPE)
+  foreach(target IN LISTS programs)
+    if(target STREQUAL "stencil_bench" AND benchmark_type STREQUAL "SHARED_LIBRARY")
+      set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
+      target_link_options(${target} PRIVATE -Wl,--disable-new-dtags) # libraries look there for theirs
+      set(shared $<TARGET_FILE:benchmark::benchmark>)
+      foreach(name IN ITEMS libstdc++.so.6 libgcc_s.so.1)
+        execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE file
+          OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+        list(APPEND shared "${file}")
+      endforeach()
+    else()
+      target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    endif()
+  endforeach()
+
+  set(files "")
+  foreach(target IN LISTS programs)
+    list(APPEND files $<TARGET_FILE:${target}>)
+  endforeach()
+  add_custom_target(gpu_bundle
+    COMMAND ${PROJECT_SOURCE_DIR}/cmake/gpu-bundle.sh ${PROJECT_BINARY_DIR}/bundle ${CMAKE_STRIP}
+            "nvcc ${CMAKE_CUDA_COMPILER_VERSION} (${CMAKE_CUDA_ARCHITECTURES}), ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
+            ${files} -- ${shared}
+    DEPENDS ${programs} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM USES_TERMINAL
+    COMMENT "Collecting the bundle")
+endfunction()
+cmake_language(DEFER CALL stet_gpu_bundle)
