@@ -72,7 +72,8 @@ int main(int argc, char** argv) {
       .sizes = {"256x256"},
       .steps = 4000,
       .fields = 2,
-      .numbers = {{"feed", "feed rate F", 0, 0.2, 0.035}, {"kill", "kill rate k", 0, 0.2, 0.06}}};
+      .numbers = {{"feed", "feed rate F", 0, 0.2, 0.035}, {"kill", "kill rate k", 0, 0.2, 0.06}},
+      .choices = app::backend_choices()};
   return app::main(argc, argv, about, [](const app::options& options) {
     return app::in_precision(options, [&]<class Real>(Real) { return solve<Real>(options); });
   });

@@ -51,7 +51,8 @@ int main(int argc, char** argv) {
                          .purpose = "heat spreads on a plate (two extents) or in a block (three)",
                          .sizes = {"512x512", "96x96x96"},
                          .steps = 1000,
-                         .fields = 1};
+                         .fields = 1,
+                         .choices = app::backend_choices()};
   return app::main(argc, argv, about, [](const app::options& options) {
     return app::in_precision(options, [&]<class Real>(Real) {
       return options.rank() == 2 ? solve<2, Real>(options) : solve<3, Real>(options);

@@ -1,5 +1,6 @@
 #pragma once
 // Between an app's options and its stet::simulation.
+#include <algorithm>
 #include <array>
 #include <stet/analysis.hpp>
 #include <stet/stet.hpp>
@@ -50,6 +51,26 @@ void fill(Simulation& sim, Field field, const First& first) {
     sim.fill(field, [&](index z, index y, index x) { return first(z, y, x); });
 }
 
+#if defined(STET_WITH_PERSISTENT_CUDA)
+/// What persistent_cuda lets the user choose: --strategy and --cache.
+[[nodiscard]] inline std::vector<extra_choice> backend_choices() {
+  const auto words = [](const auto& names) { return std::vector<std::string>(names.begin(), names.end()); };
+  return {{"strategy", "how the steps are carried out", words(stet::cuda::strategy_names), "auto"},
+          {"cache", "where a resident field stays", words(stet::cuda::cache_names), "both"}};
+}
+template <class Simulation> void choose(Simulation& sim, const options& options) {
+  const auto position = [](const auto& names, const std::string& word) {
+    return std::find(names.begin(), names.end(), word) - names.begin();
+  };
+  sim.options().strategy =
+      stet::cuda::strategy(position(stet::cuda::strategy_names, options.choice("strategy")));
+  sim.options().cache = stet::cuda::cache(position(stet::cuda::cache_names, options.choice("cache")));
+}
+#else
+[[nodiscard]] inline std::vector<extra_choice> backend_choices() { return {}; }
+template <class Simulation> void choose(Simulation&, const options&) {}
+#endif
+
 /// Runs --steps steps of `Stencil`, whose reach says how many cells are updated.
 template <class Stencil, class Backend = stet::default_backend, class Simulation>
 [[nodiscard]] outcome advance(Simulation& sim, const std::string& what, const options& options) {
@@ -61,6 +82,7 @@ template <class Stencil, class Backend = stet::default_backend, class Simulation
         options.boundary.rule == face_rule::fixed ? reach.low[padded_axis] + reach.high[padded_axis] : 0;
     updated *= std::max<index>(0, options.extents[axis] - rim);
   }
+  choose(sim, options);
   outcome result = advance(what, options, updated, [&](index steps) { return sim.run(steps); });
   result.backend = std::string(Backend::name);
   return result;
