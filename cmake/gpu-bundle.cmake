@@ -11,11 +11,11 @@
 #   bundle/build-info                        commit, date, compiler
 
 # --- What is built -------------------------------------------------------------------------------------------
-set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
-set(STET_BACKEND persistent_cuda CACHE STRING "" FORCE)
-set(STET_ENABLE_CUDA ON CACHE STRING "" FORCE)
-set(STET_ENABLE_KOKKOS OFF CACHE STRING "" FORCE) # Debian's has no static library
-set(STET_SUITE full CACHE STRING "" FORCE)
+# -D on the command line comes first: -DSTET_SUITE=short leaves out most tests, and compiles in minutes, not in an hour.
+set(STET_BACKEND persistent_cuda CACHE STRING "")
+set(STET_ENABLE_CUDA ON CACHE STRING "")
+set(STET_ENABLE_KOKKOS OFF CACHE STRING "") # Debian's has no static library
+set(STET_SUITE full CACHE STRING "")
 
 # --- Static libraries ----------------------------------------------------------------------------------------
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)

@@ -32,6 +32,7 @@ gtest until $strategies '--gtest_filter=until/*'
 gtest stress $strategies '--gtest_filter=stress.*'
 gtest strategies_float $strategies '--gtest_filter=strategies_float.*'
 gtest strategies_double $strategies '--gtest_filter=strategies_double.*'
+gtest large $strategies '--gtest_filter=large_*'
 gtest run test_run_persistent_cuda
 gtest suite test_suite_persistent_cuda
 gtest random test_random_persistent_cuda
