@@ -121,13 +121,13 @@ struct persistent_cuda {
     template <class Reduced> double reduce(const conditions<S, Real>& given, index step) const {
       const cuda::nvtx_range range("stet::reduce");
       const auto here = enter("a reduction");
-      const cuda::device_array<double> partial(cuda::reduce_blocks);
       const auto active = regions_of(Reduced::value, 0, extents_, given.boundaries).active;
       cuda::launch(cuda::reduce_kernel<Reduced, S, Real>, dim3(cuda::reduce_blocks),
                    dim3(cuda::reduce_threads), 0, stream(), "reduce", grid_of(given, step), active,
-                   partial.data());
-      std::vector<double> host(cuda::reduce_blocks);
-      partial.download(host, stream());
+                   partial_.data());
+      std::vector<double> host(static_cast<std::size_t>(partial_.size()));
+      partial_.download(host, stream());
+      host.resize(cuda::reduce_blocks);
       accumulator total(Reduced::kind);
       for (double v : host) total.take(v);
       return Reduced::kind == reduction_kind::norm2 ? std::sqrt(total.value) : total.value;
@@ -270,8 +270,6 @@ struct persistent_cuda {
       if (rule.max_steps == 0) return;
       constexpr auto& program = step_program<S>::value;
       const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
-      const cuda::device_array<double> partial(tiles.blocks());
-      const cuda::device_array<cuda::resident_result> result(1);
       cuda::resident_arguments<S, Real> a{};
       a.g = grid_of(given, 0);
       a.t = tiles;
@@ -295,8 +293,8 @@ struct persistent_cuda {
       if constexpr (stet::detail::has_residual<S>)
         set_box(a.reduce_lo, a.reduce_hi,
                 regions_of(residual_program<S>::value, 0, extents_, given.boundaries).active);
-      a.partial = partial.data();
-      a.result = result.data();
+      a.partial = partial_.data();
+      a.result = result_.data();
       cuda::launch_cooperative(
           cuda::resident_kernel<S, Real>,
           {.grid = dim3(unsigned(tiles.blocks())),
@@ -306,7 +304,7 @@ struct persistent_cuda {
            .name = "resident"},
           a);
       std::array<cuda::resident_result, 1> told{};
-      result.download(told, stream());
+      result_.download(told, stream());
       for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
       report.steps = told[0].steps;
       report.converged = told[0].converged;
@@ -343,6 +341,9 @@ struct persistent_cuda {
     persistent_cuda::options options_;
     cuda::stream own_stream_;
     std::array<cuda::device_array<Real>, field_count<S>> state_, next_;
+    // Made once: cudaMalloc and cudaFree wait for the whole device.
+    cuda::device_array<double> partial_{std::max(cuda::reduce_blocks, device_.sm_count)};
+    cuda::device_array<cuda::resident_result> result_{1};
   };
 };
 
