@@ -2,13 +2,11 @@
 # `make gpu-bundle` includes this file right after project(), by -DCMAKE_PROJECT_stet_INCLUDE:
 #
 #   cmake -G Ninja -B build-gpu-bundle -DCMAKE_PROJECT_stet_INCLUDE=cmake/gpu-bundle.cmake
-#   cmake --build build-gpu-bundle --target gpu_bundle     -> build-gpu-bundle/bundle
+#   cmake --build build-gpu-bundle --target gpu_bundle     -> build-gpu-bundle/bundle, less than 60 MB
 #
-# It sets what the options are to be, links libraries statically, and collects the programs of persistent_cuda. A folder:
-#
-#   bundle/bin   programs, stripped          bundle/run_tests.sh   all tests, one line per program
-#   bundle/lib   what has no static library  bundle/run_bench.sh   the benchmark, as JSON
-#   bundle/build-info                        commit, date, compiler
+#   bundle/bin   programs, stripped             bundle/run_tests.sh   all tests, one line per program
+#   bundle/lib   the C++ library and whatever   bundle/run_bench.sh   the benchmark, as JSON
+#                else is not in the programs    bundle/build-info     commit, date, compilers
 
 # --- What is built -------------------------------------------------------------------------------------------
 # -D on the command line comes first: -DSTET_SUITE=short leaves out most tests, and compiles in minutes, not in an hour.
@@ -16,13 +14,21 @@ set(STET_BACKEND persistent_cuda CACHE STRING "")
 set(STET_ENABLE_CUDA ON CACHE STRING "")
 set(STET_ENABLE_KOKKOS OFF CACHE STRING "") # Debian's has no static library
 set(STET_SUITE full CACHE STRING "")
+set(STET_CUDA_ARCHITECTURES 90-real CACHE STRING "") # no PTX: half as large
+# Kernels of one test program are alike: compressed best, they take a seventh of the space.
+add_compile_options(
+  "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<VERSION_GREATER_EQUAL:$<CUDA_COMPILER_VERSION>,12.8>>:--compress-mode=size>")
 
-# --- Static libraries ----------------------------------------------------------------------------------------
+# --- Libraries -----------------------------------------------------------------------------------------------
+# Static but for the C++ library, which would be as large as most programs; it comes along in lib/.
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 set(Boost_USE_STATIC_LIBS ON)
 set(ZLIB_USE_STATIC_LIBS ON)
 find_library(PNG_LIBRARY NAMES libpng.a libpng16.a)
 find_library(ZLIB_LIBRARY NAMES libz.a)
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+add_link_options(-Wl,--disable-new-dtags) # libraries, too, find theirs there
 
 # --- What is collected -----------------------------------------------------------------------------------------
 function(stet_programs_below folder result)
@@ -48,25 +54,17 @@ function(stet_gpu_bundle)
     endif()
   endforeach()
 
-  # Google Benchmark often comes as a shared library alone. It takes its C++ library along, which must then be the
-  # program's, too.
-  find_package(benchmark REQUIRED)
   set(shared "")
-  get_target_property(benchmark_type benchmark::benchmark TYPE)
-  foreach(target IN LISTS programs)
-    if(target STREQUAL "stencil_bench" AND benchmark_type STREQUAL "SHARED_LIBRARY")
-      set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
-      target_link_options(${target} PRIVATE -Wl,--disable-new-dtags) # libraries look there for theirs
-      set(shared $<TARGET_FILE:benchmark::benchmark>)
-      foreach(name IN ITEMS libstdc++.so.6 libgcc_s.so.1)
-        execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE file
-          OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-        list(APPEND shared "${file}")
-      endforeach()
-    else()
-      target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
-    endif()
+  foreach(name IN ITEMS libstdc++.so.6 libgcc_s.so.1)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE file
+      OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    list(APPEND shared "${file}")
   endforeach()
+  find_package(benchmark REQUIRED)
+  get_target_property(benchmark_type benchmark::benchmark TYPE)
+  if(benchmark_type STREQUAL "SHARED_LIBRARY") # often there is no other
+    list(APPEND shared $<TARGET_FILE:benchmark::benchmark>)
+  endif()
 
   set(files "")
   foreach(target IN LISTS programs)

@@ -216,6 +216,32 @@ TEST_F(streams, so_is_everything_else) {
     }
 }
 
+// Stream 0 cannot be captured: a graph of launches is out of the question there.
+TEST_F(streams, stream_0_can_be_given) {
+  const auto& s = find_subject<float>("relax");
+  const auto given = one_setting(s, n_, "fixed");
+  const auto want = prepared(s, given, {"per_step"});
+  want->run(70);
+  for (const way& how : every_way()) {
+    SCOPED_TRACE(how.name());
+    const auto m = prepared(s, given, how);
+    m->use_stream(nullptr);
+    if (how.strategy == "per_step_graph") {
+      try {
+        m->run(70);
+      } catch (const stet::error& refusal) {
+        expect_sentence(refusal.what(), {"stream"});
+        EXPECT_TRUE(same(fields_of(s, *m, n_), given.start)) << "the refusal changed the fields";
+        (void)cudaGetLastError();
+        continue;
+      }
+    } else {
+      m->run(70);
+    }
+    EXPECT_TRUE(same(fields_of(s, *m, n_), fields_of(s, *want, n_)));
+  }
+}
+
 TEST_F(streams, a_problem_too_big_for_the_chip_is_refused) {
   const auto& s = find_subject<float>("s2d5pt");
   const shape n{1, 9000, 9000};
