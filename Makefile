@@ -8,7 +8,7 @@ CMAKE_ARGS ?=
 STET_ACCEPTANCE_DIR ?=
 
 BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
-CONFIGURE = cmake --preset $(PRESET) $(CMAKE_ARGS)
+CONFIGURE = cmake --preset $(PRESET) -DSTET_ENABLE_CUDA=$(CUDA) $(CMAKE_ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test gpu-bundle format check-format clean
@@ -19,15 +19,16 @@ help: ## This list
 setup: ## Install the Debian packages that are missing (as root; otherwise name them)
 	@cmake/setup-debian.sh
 
+demo: CUDA = OFF
 demo: setup ## Heat spreading on a plate (build/heat.png), then a few benchmarks
-	$(CONFIGURE) -DSTET_ENABLE_CUDA=OFF
+	$(CONFIGURE)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target heat_kokkos_ref stencil_bench
 	$(BUILD)/bin/heat_kokkos_ref --size 512x512 --steps 2000 --output $(BUILD)/heat.png
 	$(BUILD)/bin/stencil_bench --benchmark_filter='suite/(2d5pt|3d7pt)/'
 	@echo "The picture is $(CURDIR)/$(BUILD)/heat.png"
 
 test: setup ## Build everything and run all tests
-	$(CONFIGURE) -DSTET_BUILD_TESTS=ON -DSTET_ENABLE_CUDA=$(CUDA) -DSTET_ACCEPTANCE_DIR='$(abspath $(STET_ACCEPTANCE_DIR))'
+	$(CONFIGURE) -DSTET_BUILD_TESTS=ON -DSTET_ACCEPTANCE_DIR='$(abspath $(STET_ACCEPTANCE_DIR))'
 	cmake --build --preset $(PRESET) -j $(JOBS)
 	ctest --preset $(PRESET) -j $(JOBS)
 
