@@ -107,7 +107,7 @@ summary=""
 # The counts of a GoogleTest log, then a line per failure. A test that fails for want of a GPU is skipped; one without an
 # end has failed; those announced and never begun are missed.
 tally() { # log exit-status
-  awk -v has_gpu=$has_gpu -v status="$2" -v no_device="$no_device" '
+  awk -v has_gpu=$has_gpu -v status="$2" -v no_device="$no_device" -v filtered="$filter" '
     /^\[==========\] Running [0-9]+ test/ { all = $3 }
     /^\[ RUN      \] / { name = $4; open = 1; absent = 0; next }
     open && $0 ~ no_device { absent = !has_gpu }
@@ -121,6 +121,7 @@ tally() { # log exit-status
         failed++
         list = list "\nexit status " status
       }
+      if (all == 0 && failed == 0 && filtered == "") { failed++; list = list "\nno test has such a name" }
       print passed + 0, failed + 0, skipped + 0, (missed > 0 ? missed : 0) list
     }' "$1"
 }
