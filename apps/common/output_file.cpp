@@ -16,7 +16,8 @@ output_file::output_file(std::string option, const std::string& path)
   std::error_code error;
   // /dev/stdout, too, may lead to a regular file, which must not be replaced under the shell's hands.
   const bool special = path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;
-  const fs::path real = fs::weakly_canonical(path, error);
+  // Absolute first: a name that is not there yet would stay as it is, and differ from ./name.
+  const fs::path real = fs::weakly_canonical(fs::absolute(path, error), error);
   if (!error && !special) path_ = real.string();
   const fs::file_status status = fs::status(path_, error);
   if (fs::is_directory(status)) fail("is a directory, not a file");

@@ -197,6 +197,18 @@ TEST(files, of_a_bad_command_line_are_not_touched) {
   EXPECT_EQ(read_file(here / "field.png"), "old picture");
   EXPECT_EQ(here.names(), std::vector<std::string>{"field.png"});
 }
+// One file under two names would hold the report only.
+TEST(files, of_picture_and_report_must_differ) {
+  const folder here;
+  const auto current = std::filesystem::current_path();
+  const std::string relative = std::filesystem::relative(here / "field.png", current).string();
+  for (const std::string& report : {here / "field.png", relative, "./" + relative}) {
+    const result r =
+        run("heat", split("--size 5x6 --steps 1 --quiet --output " + relative + " --report " + report));
+    EXPECT_EQ(r.status, 2) << report << ": " << r.err;
+  }
+  EXPECT_TRUE(here.names().empty());
+}
 TEST(files, are_replaced_by_a_run_that_succeeds) {
   const folder here;
   write_file(here / "report.json", std::string(100000, '#'));
