@@ -67,7 +67,8 @@ TYPED_TEST(reduction, covers_the_cells_whose_expression_crosses_no_fixed_face) {
       {everywhere(dirichlet(3)), everywhere(periodic)},
       {{{{}, {neumann, fixed}, {fixed, dirichlet(5)}}}, everywhere(dirichlet(-7))}};
   int number = 0;
-  for (const auto& [of_u, of_c] : cases) {
+  for (const auto& both : cases) {
+    const auto &of_u = both.first, &of_c = both.second; // clang 14: lambdas capture no structured bindings
     SCOPED_TRACE("case " + std::to_string(number++));
     auto sim = support::make_simulation<2, stencil, T>(n);
     sim.set(p, 1);
