@@ -37,7 +37,7 @@ struct broken_offset {
 };
 static_assert(use<broken_offset>() >= 0);
 
-// FAIL far_offset: every offset and every number in it must be a literal or constexpr \(offsets between -2\^20 and 2\^20\)
+// FAIL far_offset: must be a literal or constexpr \(offsets between -2\^20 and 2\^20\)
 struct far_offset {
   static constexpr auto step() {
 #ifdef FAIL_far_offset
