@@ -187,4 +187,24 @@ TEST(analysis, star_and_box_emit_their_terms_in_order) {
                                                     {0, 1, 1}}));
 }
 
+// A wide box: 169 points, one product and 168 fused ones; the compiler's limits on constant expressions hold
+// it.
+struct wide_box {
+  static constexpr auto step() {
+    std::array<double, 169> weights{};
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 1.0 / double(i + 1);
+    return stet::update(u = stet::box<2>(u, weights));
+  }
+};
+static_assert(stet::analysis<wide_box>::reads() == 169);
+static_assert(stet::analysis<wide_box>::flops() == 1 + 168 * 2);
+static_assert(stet::analysis<wide_box>::reach_into(u) == reach{{0, 6, 6}, {0, 6, 6}});
+
+// Literals that compare equal but are not: 0 and -0.
+struct signed_zeros {
+  static constexpr int rank = 1;
+  static constexpr auto step() { return stet::update(u = 0.0, v = -0.0); }
+};
+static_assert(stet::step_program<signed_zeros>::value.node_count == 2);
+
 } // namespace

@@ -31,17 +31,20 @@ template <class S, class Real, bool Checked> struct cell {
 
   template <int F, int Dz, int Dy, int Dx> STET_INLINE Real field() const {
     if constexpr (Checked) {
-      // Axis by axis, x first; the first dirichlet face crossed gives the value.
-      index i[3] = {z + Dz, y + Dy, x + Dx};
-      for (int axis = 2; axis >= 0; --axis) {
-        const auto& kind = g.given.boundaries.kind[F];
-        const int side = fold(i[axis], g.extents[axis], kind[2 * axis], kind[2 * axis + 1]);
-        if (side >= 0) return g.given.boundaries.value[F][2 * axis + side];
-      }
-      return g.state[F][g.at(i[0], i[1], i[2])];
+      return folded(F, {z + Dz, y + Dy, x + Dx});
     } else {
       return g.state[F][g.at(z + Dz, y + Dy, x) + Dx];
     }
+  }
+  /// Axis by axis, x first; the first dirichlet face crossed gives the value. No inlining: a wide stencil
+  /// would hold it once per point, and compile for minutes.
+  STET_HOST_NOINLINE Real folded(int f, std::array<index, 3> i) const {
+    const auto& kind = g.given.boundaries.kind[f];
+    for (int axis = 2; axis >= 0; --axis) {
+      const int side = fold(i[axis], g.extents[axis], kind[2 * axis], kind[2 * axis + 1]);
+      if (side >= 0) return g.given.boundaries.value[f][2 * axis + side];
+    }
+    return g.state[f][g.at(i[0], i[1], i[2])];
   }
   template <int P> STET_INLINE Real param() const { return g.given.param[P]; }
   template <int Axis> STET_INLINE Real coord() const {

@@ -60,19 +60,34 @@ template <int Rank> constexpr std::array<int, Rank> box_offset(int radius, int i
   return offset;
 }
 
-template <class Field, std::size_t Rank>
-constexpr auto at(const Field& u, const std::array<int, Rank>& offset) {
-  return std::apply([&](auto... o) { return u(o...); }, offset);
-}
-
-/// Σ weight(i) · u(offset(i)), left to right.
-template <int I, int Count, class Field, class Offset, class Weight>
-constexpr auto weighted_sum(const Field& u, const Offset& offset, const Weight& weight) {
-  constexpr auto index = std::integral_constant<int, I>{};
-  if constexpr (I == 0)
-    return weight(index) * at(u, offset(I));
-  else
-    return weighted_sum<I - 1, Count>(u, offset, weight) + weight(index) * at(u, offset(I));
+/// Σ weight(i) · u(offset(i)), left to right: the nodes of `w0 * u(o0) + w1 * u(o1) + ...`, put down in one
+/// go (operator by operator, the compiler's work would grow with the square of their number).
+template <int Rank, class Field, class Offset, int... Sizes>
+constexpr auto weighted_sum(const Field& u, const Offset& offset, const expression<Sizes>&... weights) {
+  constexpr int count = sizeof...(Sizes), size = (Sizes + ... + 0) + 2 * count + (count - 1);
+  expression<size> result;
+  int at = 0, sum = -1, i = 0;
+  const auto put = [&](op kind, int a, int b) {
+    node n;
+    n.kind = kind;
+    n.child = {a, b, -1};
+    result.nodes[at] = n;
+    return at++;
+  };
+  (
+      [&](const auto& weight) {
+        const int factor = append(result.nodes, at, weight.nodes);
+        at += weight.size;
+        node cell = u.as_node();
+        const std::array<int, Rank> o = offset(i++);
+        for (int axis = 0; axis < Rank; ++axis) cell.offset[axis] = o[axis];
+        cell.rank = Rank;
+        result.nodes[at++] = cell;
+        const int term = put(op::mul, factor, at - 1);
+        sum = sum < 0 ? term : put(op::add, sum, term);
+      }(weights),
+      ...);
+  return result;
 }
 
 } // namespace detail
@@ -88,10 +103,8 @@ constexpr auto star(const Field& u, const Weights&... weights) {
                 "stet: star<rank>(u, weights...) takes 2 * rank * radius + 1 weights");
   constexpr int count = sizeof...(Weights), radius = (count - 1) / (2 * Rank);
   if constexpr (is_field<Field> && radius * 2 * Rank + 1 == count) {
-    const auto all = std::make_tuple(detail::as_expression(weights)...);
-    return detail::weighted_sum<count - 1, count>(
-        u, [](int i) { return detail::star_offset<Rank>(radius, i); },
-        [&](auto i) { return std::get<i()>(all); });
+    return detail::weighted_sum<Rank>(
+        u, [](int i) { return detail::star_offset<Rank>(radius, i); }, detail::as_expression(weights)...);
   } else {
     return 0;
   }
@@ -112,10 +125,8 @@ constexpr auto box(const Field& u, const Weights&... weights) {
   static_assert(radius >= 0,
                 "stet: box<rank>(u, weights...) takes (2 * radius + 1) to the power of rank weights");
   if constexpr (is_field<Field> && radius >= 0) {
-    const auto all = std::make_tuple(detail::as_expression(weights)...);
-    return detail::weighted_sum<count - 1, count>(
-        u, [](int i) { return detail::box_offset<Rank>(radius, i); },
-        [&](auto i) { return std::get<i()>(all); });
+    return detail::weighted_sum<Rank>(
+        u, [](int i) { return detail::box_offset<Rank>(radius, i); }, detail::as_expression(weights)...);
   } else {
     return 0;
   }

@@ -9,6 +9,13 @@
 #define STET_INLINE inline __attribute__((always_inline))
 #endif
 
+/// A function that the host calls rather than inlines; device code inlines it all the same.
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define STET_HOST_NOINLINE STET_INLINE
+#else
+#define STET_HOST_NOINLINE STET_HOST_DEVICE __attribute__((noinline))
+#endif
+
 /// In front of a loop whose iterations do not depend on each other (the caller vouches for it).
 /// Clang, whose pragma warns wherever it cannot follow, checks at run time instead.
 #if defined(__GNUC__) && !defined(__clang__)

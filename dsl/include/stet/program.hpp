@@ -1,4 +1,6 @@
 #pragma once
+#include <bit>
+#include <cstdint>
 #include <stet/update.hpp>
 
 /// Lowering: from the user's description to a `program`, a plain constexpr value without names or pointers
@@ -15,7 +17,14 @@ struct instruction {
   int index = 0; ///< field of an access, number of a parameter, axis of a coordinate (z, y, x)
   std::array<int, 3> offset{0, 0, 0}; ///< (dz, dy, dx)
   double value = 0;                   ///< of a literal
-  constexpr bool operator==(const instruction&) const = default;
+  /// Literals are compared bit by bit: -0.0 is not 0.0. Written out, since compilers limit the operations of
+  /// a constant expression.
+  constexpr bool operator==(const instruction& other) const {
+    if (kind != other.kind || index != other.index) return false;
+    for (int i = 0; i < 3; ++i)
+      if (child[i] != other.child[i] || offset[i] != other.offset[i]) return false;
+    return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(other.value);
+  }
 };
 
 /// A right-hand side: `field` becomes the value of node `root`.
@@ -201,6 +210,15 @@ template <class S> struct stencil_names {
   }();
 };
 
+constexpr std::uint64_t hash_of(const instruction& r) {
+  std::uint64_t h = std::bit_cast<std::uint64_t>(r.value) ^ (static_cast<std::uint64_t>(r.kind) << 32) ^
+                    static_cast<std::uint64_t>(r.index);
+  for (int i = 0; i < 3; ++i)
+    h = (h * 1000003 + static_cast<std::uint64_t>(r.child[i])) * 1000003 +
+        static_cast<std::uint64_t>(r.offset[i]);
+  return h ^ (h >> 29);
+}
+
 /// Lowers nodes by the name tables of S; `roots` are replaced by the positions in the result.
 template <class S, class Program, std::size_t N, std::size_t K>
 constexpr void lower_nodes(Program& p, const std::array<node, N>& nodes, std::array<int, K>& roots) {
@@ -208,7 +226,8 @@ constexpr void lower_nodes(Program& p, const std::array<node, N>& nodes, std::ar
   constexpr int shift = max_rank - (names::rank > 0 ? names::rank : max_rank);
   std::array<instruction, N> all{}; // before unused nodes are dropped
   int count = 0;
-  std::array<int, N> at{};
+  std::array<int, N> at{}, head{}, behind{};
+  for (int& h : head) h = -1;
   for (std::size_t i = 0; i < N; ++i) {
     const node& n = nodes[i];
     instruction r;
@@ -228,9 +247,16 @@ constexpr void lower_nodes(Program& p, const std::array<node, N>& nodes, std::ar
       else if (right.kind == op::mul)
         r = {op::fma, {right.child[0], right.child[1], r.child[0]}};
     }
-    int same = 0;
-    while (same < count && !(all[same] == r)) ++same;
-    if (same == count) all[count++] = r;
+    // Equal nodes are found by hash: compilers limit the operations of a constant expression.
+    int& bucket = head[hash_of(r) % N];
+    int same = bucket;
+    while (same >= 0 && !(all[same] == r)) same = behind[same];
+    if (same < 0) {
+      same = count++;
+      all[same] = r;
+      behind[same] = bucket;
+      bucket = same;
+    }
     at[i] = same;
   }
   std::array<bool, N> used{};
