@@ -10,3 +10,7 @@ asked() { nvidia-smi --query-gpu="$1" --format=csv,noheader 2>/dev/null | head -
 context="commit=$(told commit),built=$(told built),device=$(asked name),driver=$(asked driver_version)"
 "$here/bin/stencil_bench" --suite=full --benchmark_out="$out/bench.json" --benchmark_out_format=json \
   --benchmark_context="$context" "$@"
+if [[ ! -s $out/bench.json ]]; then
+  echo "run_bench: nothing was measured" >&2
+  exit 1
+fi
