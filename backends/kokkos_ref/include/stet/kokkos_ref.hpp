@@ -57,7 +57,9 @@ template <class S, class Real, int Stage, bool Checked> struct stage_body {
   using program = step_program<S>;
   grid<S, Real> g;
 
-  STET_INLINE void operator()(index z, index y, index first, index last) const {
+  /// A function of its own on the host: inlined, the loop over rows would take registers from the loop over
+  /// cells.
+  STET_HOST_NOINLINE void operator()(index z, index y, index first, index last) const {
     const grid<S, Real> local = g; // in registers: no store can change it
     STET_INDEPENDENT
     for (index x = first; x < last; ++x) {
