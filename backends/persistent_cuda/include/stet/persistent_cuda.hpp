@@ -226,41 +226,33 @@ struct persistent_cuda {
     void run_in_registers(const conditions<S, Real>& given, const cuda::register_tiling& strips,
                           index first_step, index steps) {
       if (steps == 0) return;
-      if constexpr (cuda::has_register_tiles<S>) {
+      if constexpr (cuda::has_strips<S>) {
         const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
         const auto active = regions_of(step_program<S>::value, 0, extents_, given.boundaries).active;
         cuda::register_arguments<S, Real> a{};
         a.g = grid_of(given, 0);
         a.t = strips;
-        a.periodic_y = p.wraps[1] > 0;
-        a.periodic_x = p.wraps[2] > 0;
-        const auto span = [&](int(&to)[2], int axis) {
-          to[0] = p.wraps[axis] > 0 ? -(1 << 30) : int(active.lo[axis]);
-          to[1] = p.wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
-        };
-        span(a.active_y, 1);
-        span(a.active_x, 2);
+        a.active_x[0] = p.wraps[2] > 0 ? -(1 << 30) : int(active.lo[2]);
+        a.active_x[1] = p.wraps[2] > 0 ? 1 << 30 : int(active.hi[2]);
         a.first_step = first_step;
         a.steps = steps;
+        const index exchanged = 2 * strips.exchange_cells(field_count<S>);
+        if (exchanged_.size() < exchanged) exchanged_ = cuda::device_array<Real>(exchanged);
+        a.exchanged = exchanged_.data();
         constexpr auto shape = cuda::strip_shape_of<S, Real>();
-        constexpr int in_registers = shape.rows;
-        constexpr std::int64_t largest = 227 * 1024; // shared memory of a block on any device so far
-        unrolled<3>([&](auto i) {
-          constexpr int rows = shape.options(largest)[i];
-          if constexpr (rows > 0)
-            if (strips.rows == rows) {
-              cuda::launch_cooperative(
-                  cuda::register_kernel<S, Real, in_registers, rows - in_registers>,
-                  {.grid = dim3(unsigned(strips.blocks())),
-                   .block = dim3(32 * cuda::register_warps),
-                   .dynamic_shared = static_cast<std::size_t>(
-                       cuda::register_shared_bytes(rows - in_registers, shape.up + shape.down)),
-                   .stream = stream(),
-                   .name = "resident in registers"},
-                  a);
-            }
+        unrolled<int(shape.registers.size())>([&](auto i) {
+          constexpr int rows = shape.registers[i];
+          if (strips.registers == rows)
+            cuda::launch_cooperative(
+                cuda::register_kernel<S, Real, rows>,
+                {.grid = dim3(unsigned(strips.blocks())),
+                 .block = dim3(32 * cuda::strip_warps),
+                 .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes(strips.in_shared)),
+                 .stream = stream(),
+                 .name = "resident in registers"},
+                a);
         });
-        std::swap(state_[0], next_[0]);
+        for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
       }
     }
 
@@ -344,6 +336,7 @@ struct persistent_cuda {
     // Made once: cudaMalloc and cudaFree wait for the whole device.
     cuda::device_array<double> partial_{std::max(cuda::reduce_blocks, device_.sm_count)};
     cuda::device_array<cuda::resident_result> result_{1};
+    cuda::device_array<Real> exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
   };
 };
 

@@ -19,7 +19,8 @@ struct problem {
   bool folds = false;          ///< accesses cross faces that are neither fixed nor periodic
   bool checks = false;         ///< a residual is checked on the way
   bool same_every_step = true; ///< the stencil does not read stet::step_index
-  strip_shape strips;          ///< of the register kernel; rows = 0: there is none for the stencil
+  strip_shape strips;          ///< of the register kernel; cells = 0: there is none for the stencil
+  std::array<index, 2> active_rows{0, 1}; ///< first and last + 1 that are updated, of stage 0
   index steps = 1;
 };
 
@@ -35,6 +36,8 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
   p.steps = steps;
   p.same_every_step = !reads_step(program);
   p.strips = strip_shape_of<S, Real>();
+  const auto active = regions_of(program, 0, extents, given.boundaries).active;
+  p.active_rows = {active.lo[1], active.hi[1]};
   for (int axis = 0; axis < 3; ++axis) {
     bool any = false, all = true;
     for (int f = 0; f < field_count<S>; ++f) {
@@ -117,14 +120,14 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
   alternative registers{strategy::resident, cache::registers};
   registers.refusal = !none.empty()                  ? none
                       : asked.cache == cache::shared ? "the cache levels are limited to shared memory"
-                      : p.strips.rows == 0 ? "registers hold stencils of rank 2 with one field and one stage"
+                      : p.strips.cells == 0 ? "registers hold stencils of rank 2 with one stage"
                       : p.checks           ? "registers hold no run that checks a residual"
                       : p.folds            ? "registers hold fixed and periodic faces only"
                                            : "";
   if (registers.refusal.empty()) {
-    auto rows = p.strips.options(device.shared_per_block_optin);
-    if (asked.cache == cache::registers) rows[1] = rows[2] = 0;
-    const auto choice = choose_register_tiling(p.costs, rows, p.extents, wraps[1], wraps[2], device);
+    const auto choice = choose_register_tiling(p.costs, p.strips, p.extents, int(p.active_rows[0]),
+                                               int(p.active_rows[1]), wraps[1], wraps[2], device,
+                                               getenv("DEPTH") ? atoi(getenv("DEPTH")) : 0);
     registers.refusal = choice.refusal;
     registers.seconds_per_step = choice.seconds_per_step;
     registers.limit = "instructions and exchanges";
@@ -173,7 +176,7 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
   } else if (best->where == cache::shared) {
     result.in_shared = 1;
   } else {
-    result.in_registers = double(p.strips.rows) / result.strips.rows;
+    result.in_registers = double(result.strips.registers) / (result.strips.registers + result.strips.in_shared);
     result.in_shared = 1 - result.in_registers;
   }
   return result;

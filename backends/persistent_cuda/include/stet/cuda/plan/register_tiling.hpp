@@ -4,20 +4,82 @@
 #include <stet/boundary.hpp>
 #include <stet/cuda/plan/tiling.hpp>
 
-/// How the resident strategy divides a plane among blocks whose cells are in registers. Host only, no CUDA.
+/// How a plane is divided among blocks whose cells are in registers. Host only but for constexpr functions.
 namespace stet::cuda {
 
-/// Warps of a block, one below the other; 512 threads leave 128 registers for each.
-inline constexpr int register_warps = 16;
+/// Warps of a block, one below the other; 256 threads leave 255 registers for each.
+inline constexpr int strip_warps = 8;
 
-/// Tiles of a plane. A block holds 32 pieces by register_warps · rows rows: what it owns, and rings around.
+/// Tiles along one axis. Each holds `held` cells: those that it owns, and rings that its neighbours own.
+///
+///     tile 0   |-----owned-----|-ring-|
+///     tile 1            |-ring-|---owned---|-ring-|
+///     tile 2                        |-ring-|-----owned-----|
+///
+/// Beyond faces that are not periodic there are no rings: the first tile starts at `lo`, the last ends at `hi`.
+struct axis_tiling {
+  int n = 0;          ///< cells of the grid
+  int lo = 0, hi = 0; ///< what the tiles cover
+  int held = 0, ring = 0, count = 1;
+  int unit = 1; ///< positions are multiples of it
+  bool periodic = false;
+
+  STET_INLINE constexpr int owned() const { // periodic: by each tile but the last
+    return (n + count * unit - 1) / (count * unit) * unit;
+  }
+  /// The first cell that a tile holds.
+  STET_INLINE constexpr int begin(int tile) const {
+    if (periodic) return tile * owned() - ring;
+    if (count == 1) return lo;
+    if (tile == count - 1) return hi - held;
+    return lo + int(index(hi - held - lo) * tile / (count - 1)) / unit * unit;
+  }
+  /// The first cell that a tile owns, and the first that the next one does.
+  STET_INLINE constexpr int own_begin(int tile) const {
+    return tile == 0 ? 0 : tile == count ? n : begin(tile) + ring;
+  }
+  /// Cells before this one, or from `shared_end` on, are in rings of other tiles.
+  STET_INLINE constexpr int shared_begin(int tile) const {
+    if (tile > 0) return begin(tile - 1) + held;
+    return periodic ? begin(count - 1) + held - n : 0;
+  }
+  STET_INLINE constexpr int shared_end(int tile) const {
+    if (tile < count - 1) return begin(tile + 1);
+    return periodic ? n - ring : n;
+  }
+  /// Tile numbers beyond the ends, where the axis is periodic.
+  STET_INLINE constexpr int wrapped(int tile) const { return tile < 0 ? tile + count : tile >= count ? tile - count : tile; }
+  /// How many cells before `tile` its neighbour on a side (−1, 0, 1) begins.
+  STET_INLINE constexpr int distance(int tile, int side) const {
+    const int next = tile + side;
+    return begin(tile) - begin(wrapped(next)) + (next < 0 ? n : next >= count ? -n : 0);
+  }
+  /// Whether every cell is owned by a tile that keeps it right for as long as rings last.
+  /// Rings reach no further than the next tile.
+  constexpr bool covers() const {
+    if (periodic)
+      return owned() + 2 * ring <= held && (count - 1) * owned() + ring <= n && held - ring <= n &&
+             begin(count - 1) + held <= 2 * n &&
+             (count == 1 || (held <= 2 * owned() + ring && begin(count - 1) + held <= n + owned()));
+    if (count == 1) return held >= hi - lo;
+    if (hi - lo < held) return false;
+    for (int i = 1; i < count; ++i) {
+      if (begin(i) - begin(i - 1) > held - 2 * ring || begin(i) - begin(i - 1) < ring) return false;
+      if (i > 1 && (begin(i - 2) + held > own_begin(i) || begin(i) < own_begin(i - 1))) return false;
+    }
+    return true;
+  }
+};
+
+/// Tiles of a plane. A block holds 32 lanes' cells by strip_warps strips of rows.
 struct register_tiling {
-  int count_x = 1, count_y = 1;
-  int owned_x = 0, owned_y = 0; ///< from tile to tile
-  int ring_x = 0, ring_y = 0;   ///< depth steps' reach; x a multiple of a piece
-  int depth = 1;                ///< steps between exchanges
-  int rows = 0;                 ///< of a warp
-  int blocks() const { return count_x * count_y; }
+  axis_tiling y, x;
+  int depth = 2;     ///< steps between exchanges, even
+  int registers = 0; ///< rows of a strip in registers
+  int in_shared = 0; ///< rows of a strip in shared memory
+  STET_INLINE constexpr int blocks() const { return y.count * x.count; }
+  /// Cells of all fields that blocks show each other at an exchange.
+  STET_INLINE constexpr index exchange_cells(int fields) const { return index(blocks()) * fields * y.held * x.held; }
 };
 
 struct register_tiling_choice {
@@ -26,116 +88,121 @@ struct register_tiling_choice {
   std::string refusal; ///< empty when `tiles` can be used
 };
 
-/// Shared memory of a block: `in_shared` rows per warp, and the ends of the strips twice.
-constexpr std::int64_t register_shared_bytes(int in_shared, int ends) {
-  return std::int64_t(register_warps) * 512 * (in_shared + 2 * ends);
-}
-
 namespace detail {
 
-/// What of a stencil shapes the kernel.
+/// What of a stencil shapes a strip.
 template <class S> struct strip_reach {
+  static constexpr int up_of(int field) { return reach_into(step_program<S>::value, 0, field).low[1]; }
+  static constexpr int down_of(int field) { return reach_into(step_program<S>::value, 0, field).high[1]; }
   static constexpr reach all = reach_of(step_program<S>::value, 0, field_count<S>);
   static constexpr int up = all.low[1], down = all.high[1]; ///< rows above and below
   static constexpr auto rows = rows_of(step_program<S>::value, 0);
-  /// Cells that are needed beside a piece in the centre row, and in the others.
-  static constexpr int centre = [] {
-    const int i = rows.find(0, 0, 0);
-    return i < 0 ? 0 : (rows.items[i].low > rows.items[i].high ? rows.items[i].low : rows.items[i].high);
-  }();
-  static constexpr int beside = [] {
+  /// Cells of a field that are needed beside a piece in the row itself, and in the others.
+  static constexpr int centre(int field) { return margin(field, true); }
+  static constexpr int beside(int field) { return margin(field, false); }
+  static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
+
+ private:
+  static constexpr int margin(int field, bool own) {
     int m = 0;
     for (int i = 0; i < rows.count; ++i)
-      if (rows.items[i].dy != 0) {
+      if (rows.items[i].field == field && (rows.items[i].dy == 0) == own) {
         m = rows.items[i].low > m ? rows.items[i].low : m;
         m = rows.items[i].high > m ? rows.items[i].high : m;
       }
     return m;
-  }();
+  }
 };
+
+/// Rows that the ends of a block's strips take in shared memory, twice; and where those of a field begin.
+template <class S> constexpr int strip_ends_at(int field) {
+  int rows = 0;
+  for (int f = 0; f < field; ++f)
+    rows += (strip_warps + 1) * (strip_reach<S>::up_of(f) + strip_reach<S>::down_of(f));
+  return rows;
+}
+template <class S> constexpr int strip_ends() { return 2 * strip_ends_at<S>(field_count<S>); }
 
 } // namespace detail
 
-/// Whether the register kernel can run a stencil at all.
-template <class S>
-inline constexpr bool has_register_tiles =
-    rank_of<S> == 2 && field_count<S> == 1 && stage_count<S> == 1 && assigned_count<S> == 1;
+/// Whether strips can hold a stencil at all.
+template <class S> inline constexpr bool has_strips = rank_of<S> == 2 && stage_count<S> == 1;
 
-/// Strips of the register kernel for one stencil.
+/// Strips of one stencil. All zero: there are none.
 struct strip_shape {
-  int rows = 0;         ///< that registers hold; 0: there is no such kernel
-  int up = 0, down = 0; ///< rows that the stencil reads above and below
+  std::array<int, 3> registers{}; ///< rows in registers for which there are kernels
+  int cells = 0;                  ///< of a lane in a row
+  int fields = 0, window = 0, down = 0, ends = 0, row_bytes = 0;
 
-  /// The numbers of rows for which there are kernels, 0 where a block may not use that much shared memory. 20
-  /// rows hold 2048², 39 rows 3072² of a 5-point star in float.
-  constexpr std::array<int, 3> options(std::int64_t shared_limit) const {
-    std::array<int, 3> all{rows, 20, 39};
-    for (int& r : all)
-      if (rows == 0 || r < rows || r < up || r < down ||
-          register_shared_bytes(r - rows, up + down) > shared_limit)
-        r = 0;
-    return all;
+  constexpr std::int64_t shared_bytes(int in_shared) const {
+    const int slots = in_shared > 0 ? strip_warps * fields * (in_shared + down) : 0;
+    return std::int64_t(ends + slots) * row_bytes;
   }
 };
 
-/// Rows that registers hold beside the window: 15 for a 5-point star in float; 16 spill.
 template <class S, class Real> constexpr strip_shape strip_shape_of() {
-  if constexpr (has_register_tiles<S>) {
+  strip_shape s;
+  if constexpr (has_strips<S>) {
     using around = detail::strip_reach<S>;
-    constexpr int V = 16 / int(sizeof(Real));
-    constexpr int window = (around::up + around::down + 1) * (V + 2 * around::beside) * int(sizeof(Real)) / 4;
-    return {std::max(4, (72 - window) / 4), around::up, around::down};
-  } else {
-    return {};
+    s.cells = 4;
+    s.fields = field_count<S>;
+    s.window = around::up + around::down + 1;
+    s.down = around::down;
+    s.ends = detail::strip_ends<S>();
+    s.row_bytes = 32 * s.cells * int(sizeof(Real));
+    const int words = s.cells * int(sizeof(Real)) / 4;
+    int sides = 0; // of the window, in registers
+    for (int f = 0; f < s.fields; ++f) sides += 2 * around::beside(f) * s.window * int(sizeof(Real)) / 4;
+    // Beside its rows a sweep of a 5-point star takes 85 registers, 110 in double.
+    const int most = (255 - (words > 4 ? 110 : 85) - sides) / words / s.fields;
+    const int least = std::max(around::up, around::down);
+    s.registers = {std::max(least, std::min(6, most)), std::max(least, most / 2), std::max(least, most)};
   }
+  return s;
 }
 
-/// The tiling of least predicted time among strips of the given numbers of rows.
-template <std::size_t N>
-register_tiling_choice choose_register_tiling(const stencil_costs& c, const std::array<int, N>& rows,
-                                              const std::array<index, 3>& extents, bool periodic_y,
-                                              bool periodic_x, const device_facts& device) {
+/// The tiling of least predicted time.
+inline register_tiling_choice choose_register_tiling(const stencil_costs& c, const strip_shape& s,
+                                                     const std::array<index, 3>& extents, int active_lo,
+                                                     int active_hi, bool periodic_y, bool periodic_x,
+                                                     const device_facts& device, int only_depth = 0) {
   register_tiling_choice best;
   best.refusal = "the field does not fit into registers and shared memory";
-  const int reach_y = std::max(c.step.low[1], c.step.high[1]),
-            reach_x = std::max(c.step.low[2], c.step.high[2]);
   if (extents[1] > (1 << 30) || extents[2] > (1 << 30)) return best;
-  if (periodic_x && extents[2] % c.piece != 0) {
-    best.refusal = "a periodic row is not a whole number of 16-byte pieces";
+  if (periodic_x && extents[2] % s.cells != 0) {
+    best.refusal = "a periodic row is not a multiple of " + std::to_string(s.cells) + " cells";
     return best;
   }
+  const int reach_y = std::max(c.step.low[1], c.step.high[1]);
+  const int reach_x = std::max(c.step.low[2], c.step.high[2]);
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
-  for (int depth : {1, 2, 4, 8, 16})
-    for (int r : rows) {
-      if (r <= 0) continue;
-      register_tiling t;
-      t.depth = depth;
-      t.rows = r;
-      t.ring_y = depth * reach_y;
-      t.ring_x = detail::round_up(depth * reach_x, c.piece);
-      const int held_x = 32 * c.piece, held_y = register_warps * r;
-      t.owned_x = held_x - 2 * t.ring_x;
-      t.owned_y = held_y - 2 * t.ring_y;
-      if (t.owned_x <= 0 || t.owned_y <= 0) continue;
-      const auto count = [](index n, int held, int owned, int ring, bool periodic) -> index {
-        if (periodic) return (n + owned - 1) / owned;
-        return n <= held ? 1 : (n - 2 * ring + owned - 1) / owned;
-      };
-      if ((periodic_y && extents[1] < t.ring_y) || (periodic_x && extents[2] < t.ring_x)) continue;
-      // Rings beyond a periodic face may wrap once.
-      if ((periodic_y && held_y > 2 * extents[1]) || (periodic_x && held_x > 2 * extents[2])) continue;
-      const index cx = count(extents[2], held_x, t.owned_x, t.ring_x, periodic_x);
-      const index cy = count(extents[1], held_y, t.owned_y, t.ring_y, periodic_y);
-      if (cx * cy > device.sm_count) continue;
-      t.count_x = int(cx);
-      t.count_y = int(cy);
-      // Estimates: arithmetic, and about 3 more instructions per cell; a sub-core issues 0.6 per clock.
-      const double instructions =
-          double(r) * c.piece * register_warps / 4 * (arithmetic_slots(c, device) + 3.4);
-      const double seconds = instructions / 0.6 / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.5e-6 / depth);
-      if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
-      best = {t, seconds, ""};
-    }
+  for (int depth : {2, 4, 6, 8, 12, 16}) {
+    if (only_depth && depth != only_depth) continue;
+    axis_tiling x{int(extents[2]), 0, detail::round_up(int(extents[2]), s.cells), 32 * s.cells,
+                  detail::round_up(depth * reach_x, s.cells), 1, s.cells, periodic_x};
+    while (x.count <= device.sm_count && !x.covers()) ++x.count;
+    for (int cy = 1; cy * x.count <= device.sm_count; ++cy)
+      for (std::size_t kind = 0; kind < s.registers.size(); ++kind) {
+        const int registers = s.registers[kind];
+        register_tiling t{{}, x, depth, registers, 0};
+        bool covers = false;
+        for (; s.shared_bytes(t.in_shared) <= device.shared_per_block_optin; t.in_shared += s.window) {
+          t.y = {int(extents[1]), active_lo,     active_hi, strip_warps * (registers + t.in_shared),
+                 depth * reach_y, cy, 1, periodic_y};
+          if (t.y.covers() && (cy > 1 || periodic_y || t.y.held == active_hi - active_lo)) {
+            covers = true;
+            break;
+          }
+        }
+        if (!covers) continue;
+        const double rows = registers + 1.15 * t.in_shared;
+        const double instructions =
+            rows * s.cells * strip_warps / 4 * (arithmetic_slots(c, device) + 0.5 * c.fields);
+        const double seconds = instructions / 0.75 / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 3.0e-6 / depth);
+        if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
+        best = {t, seconds, ""};
+      }
+  }
   return best;
 }
 

@@ -1,0 +1,290 @@
+#pragma once
+#include <stet/cuda/device/vector.cuh>
+#include <stet/cuda/plan/register_tiling.hpp>
+#include <stet/grid.hpp>
+#include <stet/unrolled.hpp>
+
+/// A tile of a plane in registers, and in shared memory where registers end: for stencils of rank 2 with one
+/// stage.
+///
+/// A warp owns a strip of 32 lanes by some rows, a lane `Pieces` 16-byte pieces of each row. x-neighbours come
+/// by shuffles, y-neighbours from the lane's own rows and, at the ends of the strip, from the warps above and
+/// below through shared memory: one block barrier per step.
+///
+///     warp 0   row 0           |cells of lane 0|cells of lane 1| ... |cells of lane 31|
+///              ...             rows [0, in_shared) in the lane's own slots of shared memory,
+///              row in_shared   the others in registers
+///     warp 1   row 0   ...
+///
+/// A sweep updates the rows in place, one after the other. Sweeps down and up alternate: a new row then takes the
+/// registers of an old one whose last use is over, and after two sweeps all rows are where they were. No value is
+/// moved.
+namespace stet::cuda::detail {
+
+/// The old rows around the one that is updated, each widened once by the cells beside it.
+template <class S, class Real, int C> struct strip_window {
+  using around = strip_reach<S>;
+  static constexpr int count = around::up + around::down + 1;
+  static constexpr int place(int row) { return (row % count + count) % count; }
+  static constexpr int sides = around::widest > 0 ? around::widest : 1;
+
+  Real cell[field_count<S>][count][C];
+  Real low[field_count<S>][count][sides], high[field_count<S>][count][sides]; // k cells beside at [k − 1]
+
+  template <int F, int Place, int Margin> __device__ __forceinline__ void widen() {
+#pragma unroll
+    for (int k = 1; k <= Margin; ++k) {
+      const int lanes = (k + C - 1) / C;
+      low[F][Place][k - 1] = __shfl_up_sync(0xffffffffu, cell[F][Place][lanes * C - k], lanes);
+      high[F][Place][k - 1] = __shfl_down_sync(0xffffffffu, cell[F][Place][(k - 1) % C], lanes);
+    }
+  }
+  template <int F, int Place> __device__ __forceinline__ void enter(const Real (&row)[C]) {
+#pragma unroll
+    for (int i = 0; i < C; ++i) cell[F][Place][i] = row[i];
+    widen<F, Place, around::beside(F)>();
+  }
+};
+
+/// Cell I of a lane's piece in the row at place K of the window as evaluate() sees it.
+template <class S, class Real, int C, int K, int I> struct strip_cell {
+  using window_type = strip_window<S, Real, C>;
+  const window_type& rows;
+  const grid<S, Real>& g;
+  Real step_number;
+  int y, x; // of the cell
+
+  template <int F, int Dz, int Dy, int Dx> __device__ __forceinline__ Real field() const {
+    constexpr int place = window_type::place(K + Dy), i = I + Dx;
+    if constexpr (i < 0)
+      return rows.low[F][place][-1 - i];
+    else if constexpr (i >= C)
+      return rows.high[F][place][i - C];
+    else
+      return rows.cell[F][place][i];
+  }
+  template <int P> __device__ __forceinline__ Real param() const { return g.given.param[P]; }
+  template <int Axis> __device__ __forceinline__ Real coord() const {
+    const int n = int(g.extents[Axis]), i = Axis == 0 ? 0 : Axis == 1 ? y : x;
+    return static_cast<Real>(i < 0 ? i + n : i >= n ? i - n : i); // wrapped in rings beyond periodic faces
+  }
+  __device__ __forceinline__ Real step() const { return step_number; }
+};
+
+/// Where a lane's cells and the ends of its block's strips are. \tparam Rows of a strip in registers
+template <class S, class Real, int Pieces, int Rows> struct strip {
+  using around = strip_reach<S>;
+  using window_type = strip_window<S, Real, Pieces * piece_cells<Real>>;
+  static constexpr int V = piece_cells<Real>, C = Pieces * V, fields = field_count<S>;
+  static constexpr int up = around::up, down = around::down, window = up + down + 1;
+  static constexpr int row_cells = 32 * C; ///< from row to row in shared memory
+  static_assert(Rows >= up && Rows >= down, "a strip holds at least what its neighbours read");
+
+  Real cells[fields][Rows][C];
+  Real* slots;   ///< the lane's, of row 0
+  Real* ends;    ///< the lane's, of all strips of the block
+  int in_shared; ///< rows in shared memory, a multiple of `window`
+  int y, x;      ///< of the strip's first row and the lane's first cell
+  int warp;
+
+  __device__ __forceinline__ strip(Real* shared, int rows_in_shared, int y0, int x0)
+      : in_shared(rows_in_shared), y(y0), x(x0), warp(threadIdx.x / 32) {
+    const int lane = threadIdx.x % 32;
+    ends = shared + lane * V;
+    slots = ends + strip_ends<S>() * row_cells +
+            warp * fields * (in_shared > 0 ? in_shared + down : 0) * row_cells;
+  }
+  __device__ __forceinline__ int rows() const { return in_shared + Rows; }
+
+  /// Slot of a row of a field: in_shared of them, and copies of the first `down` rows that are in registers.
+  __device__ __forceinline__ Real* slot(int field, int row) const {
+    return slots + (field * (in_shared + down) + row) * row_cells;
+  }
+  /// The last rows of the strip above, its last row at −1.
+  template <int F> __device__ __forceinline__ Real* above(int parity, int w) const {
+    return ends + (strip_ends_at<S>(F) + parity * strip_ends<S>() / 2 + (w + 1) * around::up_of(F)) * row_cells;
+  }
+  /// The first rows of the strip below, its first row at 0.
+  template <int F> __device__ __forceinline__ Real* below(int parity, int w) const {
+    return ends + (strip_ends_at<S>(F) + parity * strip_ends<S>() / 2 + (strip_warps + 1) * around::up_of(F) +
+                   (w + 1) * around::down_of(F)) *
+                      row_cells;
+  }
+
+  static __device__ __forceinline__ void load(const Real* from, Real (&to)[C]) {
+#pragma unroll
+    for (int p = 0; p < Pieces; ++p) load_piece(from + p * 32 * V, part(to, p));
+  }
+  static __device__ __forceinline__ void store(Real* to, const Real (&from)[C]) {
+#pragma unroll
+    for (int p = 0; p < Pieces; ++p) store_piece_shared(to + p * 32 * V, part(from, p));
+  }
+  static __device__ __forceinline__ Real (&part(Real (&row)[C], int p))[V] {
+    return *reinterpret_cast<Real(*)[V]>(row + p * V);
+  }
+  static __device__ __forceinline__ const Real (&part(const Real (&row)[C], int p))[V] {
+    return *reinterpret_cast<const Real(*)[V]>(row + p * V);
+  }
+
+  /// Before a sweep: shows the other warps the ends of the strip. A block barrier must follow.
+  __device__ __forceinline__ void show_ends(int parity) const {
+    unrolled<fields>([&](auto f) {
+      constexpr int up_f = around::up_of(f), down_f = around::down_of(f);
+      unrolled<up_f>([&](auto i) {
+        store(above<f>(parity, warp) + i * row_cells, cells[f][Rows - up_f + i]);
+      });
+      if (in_shared > 0)
+        unrolled<down_f>([&](auto i) {
+          Real v[C];
+          load(slot(f, i), v);
+          store(below<f>(parity, warp - 1) + i * row_cells, v);
+        });
+      else
+        unrolled<down_f>([&](auto i) {
+          store(below<f>(parity, warp - 1) + i * row_cells, cells[f][i]);
+        });
+    });
+  }
+
+  /// One step for all rows. \tparam Down or up. \tparam Keep some cells of the lane keep their values:
+  /// those for which `keep` is set
+  template <bool Down, bool Keep>
+  __device__ __forceinline__ void sweep(const grid<S, Real>& g, Real step_number, int parity,
+                                        const bool (&keep)[C]) {
+    window_type w;
+    if constexpr (Down) {
+      unrolled<up>([&](auto i) { enter_above<i() - up>(w, parity); });
+      if (in_shared > 0) {
+        unrolled<fields>([&](auto f) { // copies of the rows behind the last slot
+          unrolled<around::down_of(f)>(
+              [&](auto i) { store(slot(f, in_shared + i), cells[f][i]); });
+        });
+        unrolled<down>([&](auto i) { enter_slot<i()>(w, i); });
+#pragma unroll 1
+        for (int base = 0; base < in_shared; base += window) {
+          Real ahead[window][fields][C];
+          unrolled<window>([&](auto k) { load_slots(base + k + down, ahead[k]); });
+          unrolled<window>([&](auto k) {
+            enter_row<k() + down>(w, ahead[k]);
+            update_slots<k(), Keep>(w, g, step_number, keep, base + k);
+          });
+        }
+      } else {
+        unrolled<down>([&](auto i) { enter_register<i()>(w, parity); });
+      }
+      unrolled<Rows>([&](auto j) {
+        enter_register<j() + down>(w, parity);
+        update_registers<Keep, j()>(w, g, step_number, keep);
+      });
+    } else {
+      unrolled<window - 1>([&](auto i) { enter_register<Rows + down - 1 - i()>(w, parity); });
+      unrolled<Rows>([&](auto i) {
+        constexpr int j = Rows - 1 - i();
+        enter_register<j - up>(w, parity);
+        update_registers<Keep, j>(w, g, step_number, keep);
+      });
+#pragma unroll 1
+      for (int base = in_shared - window; base >= 0; base -= window) {
+        Real ahead[window][fields][C];
+        unrolled<window>([&](auto k) { load_slots_or_above<k() < up>(base + k - up, ahead[k], parity); });
+        unrolled<window>([&](auto i) {
+          constexpr int k = window - 1 - i();
+          enter_row<k - up>(w, ahead[k]);
+          update_slots<k, Keep>(w, g, step_number, keep, base + k);
+        });
+      }
+    }
+  }
+
+ private:
+  /// A field takes part in rows that it is read from.
+  template <int F, int Row, int Own> static constexpr bool wanted() {
+    return Row >= -around::up_of(F) && Row < Own + around::down_of(F);
+  }
+
+  template <int Row> __device__ __forceinline__ void enter_above(window_type& w, int parity) const {
+    unrolled<fields>([&](auto f) {
+      if constexpr (-Row <= around::up_of(f)) {
+        Real v[C];
+        load(above<f>(parity, warp - 1) + (around::up_of(f) + Row) * row_cells, v);
+        w.template enter<f, window_type::place(Row)>(v);
+      }
+    });
+  }
+  template <int K> __device__ __forceinline__ void enter_slot(window_type& w, int row) const {
+    Real v[fields][C];
+    load_slots(row, v);
+    enter_row<K>(w, v);
+  }
+  template <int K> static __device__ __forceinline__ void enter_row(window_type& w, const Real (&v)[fields][C]) {
+    unrolled<fields>([&](auto f) { w.template enter<f, window_type::place(K)>(v[f]); });
+  }
+  __device__ __forceinline__ void load_slots(int row, Real (&to)[fields][C]) const {
+    unrolled<fields>([&](auto f) { load(slot(f, row), to[f]); });
+  }
+  template <bool MayBeAbove>
+  __device__ __forceinline__ void load_slots_or_above(int row, Real (&to)[fields][C], int parity) const {
+    unrolled<fields>([&](auto f) {
+      const Real* from = slot(f, row);
+      if constexpr (MayBeAbove && around::up_of(f) > 0)
+        if (row < 0) from = above<f>(parity, warp - 1) + ::max(0, around::up_of(f) + row) * row_cells;
+      if constexpr (MayBeAbove && around::up_of(f) == 0)
+        if (row < 0) from = slot(f, 0);
+      load(from, to[f]);
+    });
+  }
+  /// Row `Row` of those in registers, or beyond.
+  template <int Row> __device__ __forceinline__ void enter_register(window_type& w, int parity) const {
+    unrolled<fields>([&](auto f) {
+      if constexpr (wanted<f, Row, Rows>()) {
+        if constexpr (Row >= 0 && Row < Rows) {
+          w.template enter<f, window_type::place(Row)>(cells[f][Row]);
+        } else {
+          Real v[C];
+          if constexpr (Row < 0) {
+            const Real* from = in_shared > 0
+                                   ? slot(f, in_shared + Row)
+                                   : above<f>(parity, warp - 1) + (around::up_of(f) + Row) * row_cells;
+            load(from, v);
+          } else {
+            load(below<f>(parity, warp) + (Row - Rows) * row_cells, v);
+          }
+          w.template enter<f, window_type::place(Row)>(v);
+        }
+      }
+    });
+  }
+
+  template <int K, bool Keep, class Put>
+  __device__ __forceinline__ void update(window_type& w, const grid<S, Real>& g, Real step_number,
+                                         const bool (&keep)[C], int row, Put&& put) {
+    using program = step_program<S>;
+    constexpr int place = window_type::place(K);
+    unrolled<fields>([&](auto f) {
+      if constexpr (around::centre(f) > around::beside(f)) w.template widen<f, place, around::centre(f)>();
+    });
+    Real result[assigned_count<S>][C];
+    unrolled<assigned_count<S> * C>([&](auto i) {
+      constexpr target t = program::value.targets[i / C];
+      const Real v = evaluate<program, t.root, Real>(
+          strip_cell<S, Real, C, place, i % C>{w, g, step_number, y + row, x + i % C});
+      result[t.field][i % C] = Keep && keep[i % C] ? w.cell[t.field][place][i % C] : v;
+    });
+    unrolled<assigned_count<S>>([&](auto f) { put(f, result[f]); });
+  }
+  template <bool Keep, int J>
+  __device__ __forceinline__ void update_registers(window_type& w, const grid<S, Real>& g, Real step_number,
+                                                   const bool (&keep)[C]) {
+    update<J, Keep>(w, g, step_number, keep, in_shared + J, [&](auto f, const Real (&v)[C]) {
+#pragma unroll
+      for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
+    });
+  }
+  template <int K, bool Keep>
+  __device__ __forceinline__ void update_slots(window_type& w, const grid<S, Real>& g, Real step_number,
+                                               const bool (&keep)[C], int row) {
+    update<K, Keep>(w, g, step_number, keep, row, [&](auto f, const Real (&v)[C]) { store(slot(f, row), v); });
+  }
+};
+
+} // namespace stet::cuda::detail
