@@ -146,9 +146,9 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     });
   }
 
-  /// One step for all rows. \tparam Down or up. \tparam Keep some cells of the lane keep their values:
-  /// those for which `keep` is set
-  template <bool Down, bool Keep>
+  /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells may keep their
+  /// values: they do where `keep` is set
+  template <bool Down, class Ends>
   __device__ __forceinline__ void sweep(const grid<S, Real>& g, Real step_number, int parity,
                                         const bool (&keep)[C]) {
     window_type w;
@@ -162,11 +162,12 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
         unrolled<down>([&](auto i) { enter_slot<i()>(w, i); });
 #pragma unroll 1
         for (int base = 0; base < in_shared; base += window) {
-          Real ahead[window][fields][C];
-          unrolled<window>([&](auto k) { load_slots(base + k + down, ahead[k]); });
+          Real ahead[fields][C];
+          load_slots(base + down, ahead);
           unrolled<window>([&](auto k) {
-            enter_row<k() + down>(w, ahead[k]);
-            update_slots<k(), Keep>(w, g, step_number, keep, base + k);
+            enter_row<k() + down>(w, ahead);
+            if constexpr (k() + 1 < window) load_slots(base + k + 1 + down, ahead);
+            update_slots<k(), Ends>(w, g, step_number, keep, base + k);
           });
         }
       } else {
@@ -174,23 +175,24 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
       }
       unrolled<Rows>([&](auto j) {
         enter_register<j() + down>(w, parity);
-        update_registers<Keep, j()>(w, g, step_number, keep);
+        update_registers<Ends, j()>(w, g, step_number, keep);
       });
     } else {
       unrolled<window - 1>([&](auto i) { enter_register<Rows + down - 1 - i()>(w, parity); });
       unrolled<Rows>([&](auto i) {
         constexpr int j = Rows - 1 - i();
         enter_register<j - up>(w, parity);
-        update_registers<Keep, j>(w, g, step_number, keep);
+        update_registers<Ends, j>(w, g, step_number, keep);
       });
 #pragma unroll 1
       for (int base = in_shared - window; base >= 0; base -= window) {
-        Real ahead[window][fields][C];
-        unrolled<window>([&](auto k) { load_slots_or_above<k() < up>(base + k - up, ahead[k], parity); });
+        Real ahead[fields][C];
+        load_slots(base + window - 1 - up, ahead);
         unrolled<window>([&](auto i) {
           constexpr int k = window - 1 - i();
-          enter_row<k - up>(w, ahead[k]);
-          update_slots<k, Keep>(w, g, step_number, keep, base + k);
+          enter_row<k - up>(w, ahead);
+          if constexpr (k > 0) load_slots_or_above<k - 1 < up>(base + k - 1 - up, ahead, parity);
+          update_slots<k, Ends>(w, g, step_number, keep, base + k);
         });
       }
     }
@@ -255,7 +257,7 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     });
   }
 
-  template <int K, bool Keep, class Put>
+  template <int K, class Ends, class Put>
   __device__ __forceinline__ void update(window_type& w, const grid<S, Real>& g, Real step_number,
                                          const bool (&keep)[C], int row, Put&& put) {
     using program = step_program<S>;
@@ -268,22 +270,23 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
       constexpr target t = program::value.targets[i / C];
       const Real v = evaluate<program, t.root, Real>(
           strip_cell<S, Real, C, place, i % C>{w, g, step_number, y + row, x + i % C});
-      result[t.field][i % C] = Keep && keep[i % C] ? w.cell[t.field][place][i % C] : v;
+      constexpr bool may_keep = i % C < Ends::low || i % C >= C - Ends::high;
+      result[t.field][i % C] = may_keep && keep[i % C] ? w.cell[t.field][place][i % C] : v;
     });
     unrolled<assigned_count<S>>([&](auto f) { put(f, result[f]); });
   }
-  template <bool Keep, int J>
+  template <class Ends, int J>
   __device__ __forceinline__ void update_registers(window_type& w, const grid<S, Real>& g, Real step_number,
                                                    const bool (&keep)[C]) {
-    update<J, Keep>(w, g, step_number, keep, in_shared + J, [&](auto f, const Real (&v)[C]) {
+    update<J, Ends>(w, g, step_number, keep, in_shared + J, [&](auto f, const Real (&v)[C]) {
 #pragma unroll
       for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
     });
   }
-  template <int K, bool Keep>
+  template <int K, class Ends>
   __device__ __forceinline__ void update_slots(window_type& w, const grid<S, Real>& g, Real step_number,
                                                const bool (&keep)[C], int row) {
-    update<K, Keep>(w, g, step_number, keep, row, [&](auto f, const Real (&v)[C]) { store(slot(f, row), v); });
+    update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real (&v)[C]) { store(slot(f, row), v); });
   }
 };
 

@@ -17,24 +17,10 @@ template <class S, class Real> struct register_arguments {
 
 namespace detail {
 
-/// Loads a piece that other blocks may have written, where `wanted`, without a branch: such loads of a thread
-/// are in flight together. Otherwise `to` is arbitrary.
-template <class Real>
-__device__ __forceinline__ void fetch_if(bool wanted, const Real* from, Real (&to)[piece_cells<Real>]) {
-  if constexpr (piece_cells<Real> == 4)
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4]; }"
-                 : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
-                 : "l"(from), "r"(unsigned(wanted))
-                 : "memory");
-  else
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p ld.global.cg.v2.f64 {%0, %1}, [%2]; }"
-                 : "=d"(to[0]), "=d"(to[1])
-                 : "l"(from), "r"(unsigned(wanted))
-                 : "memory");
-}
-
+/// Loads a piece that other blocks may have written, where bit `Bit` of `mask` is set. Without a branch: all such
+/// loads of a thread are in flight together.
 template <int Bit, class Real>
-__device__ __forceinline__ void fetch_in_place(unsigned mask, const Real* from, Real (&to)[piece_cells<Real>]) {
+__device__ __forceinline__ void fetch_if(unsigned mask, const Real* from, Real (&to)[piece_cells<Real>]) {
   if constexpr (piece_cells<Real> == 4)
     asm volatile("{ .reg .pred p; .reg .b32 t; and.b32 t, %5, %6; setp.ne.u32 p, t, 0;"
                  "  @p ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4]; }"
@@ -49,7 +35,7 @@ __device__ __forceinline__ void fetch_in_place(unsigned mask, const Real* from, 
                  : "memory");
 }
 
-/// Stores a piece where a bit of `mask` is set, without a branch.
+/// Stores a piece where bit `Bit` of `mask` is set, without a branch.
 template <int Bit, class Real>
 __device__ __forceinline__ void publish_if(unsigned mask, Real* to, const Real (&from)[piece_cells<Real>]) {
   if constexpr (piece_cells<Real> == 4)
@@ -64,7 +50,7 @@ __device__ __forceinline__ void publish_if(unsigned mask, Real* to, const Real (
                  : "memory");
 }
 
-/// Bits [from, to) of those numbered 32 · word …; from ≤ to.
+/// Bits [from, to) of those numbered 32 · word …
 __device__ __forceinline__ unsigned bits(int from, int to, int word) {
   const auto below = [&](int n) {
     n = ::min(32, ::max(0, n - 32 * word));
@@ -73,7 +59,21 @@ __device__ __forceinline__ unsigned bits(int from, int to, int word) {
   return below(to) & ~below(from);
 }
 
-} // namespace detail
+/// Rows [begin, end) of a strip, without [inner_begin, inner_end).
+struct row_set {
+  int begin, end, inner_begin = 0, inner_end = 0;
+  __device__ __forceinline__ bool has(int row) const {
+    return row >= begin && row < end && !(row >= inner_begin && row < inner_end);
+  }
+  __device__ __forceinline__ unsigned mask(int first, int word) const {
+    return bits(begin - first, end - first, word) & ~bits(inner_begin - first, inner_end - first, word);
+  }
+};
+
+/// Cells of a lane that may keep their values.
+template <int Low, int High> struct lane_ends {
+  static constexpr int low = Low, high = High;
+};
 
 /// What a block knows of its exchanges. In shared memory: registers are for cells.
 struct exchange_facts {
@@ -85,211 +85,239 @@ struct exchange_facts {
   int shift[3];     ///< by side in x: lanes
 };
 
-/// Launch: cooperative, `t.blocks()` blocks of 32 × strip_warps threads, `strip_shape::shared_bytes` of
-/// dynamic shared memory. \tparam Rows of a strip in registers
+/// A block of the register kernel. Blocks exchange through memory of their own, laid out as strips are: [field][row
+/// of the tile][lane's cells], so that all rows of a lane are at constant distances.
 ///
-/// Blocks exchange through memory of their own, laid out as strips are: [field][row of the tile][lane's
-/// cells], so that all rows of a lane are at constant distances.
-template <class S, class Real, int Rows>
-__global__ void __launch_bounds__(32 * strip_warps, 1)
-    register_kernel(const __grid_constant__ register_arguments<S, Real> a) {
-  constexpr int Pieces = strip_shape_of<S, Real>().cells / piece_cells<Real>;
-  using strip_type = detail::strip<S, Real, Pieces, Rows>;
-  constexpr int V = piece_cells<Real>, C = strip_type::C, fields = field_count<S>;
-  constexpr int row_cells = strip_type::row_cells, words = (Rows + 31) / 32;
-  extern __shared__ __align__(16) unsigned char shared_bytes[];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  auto all = cooperative_groups::this_grid();
+/// The whole run is one straight loop: where ways join on which all cells are live, ptxas spills. For the same
+/// reason nothing that only exchanges need is kept in registers.
+template <class S, class Real, int Rows> struct register_block {
+  static constexpr int Pieces = strip_shape_of<S, Real>().cells / piece_cells<Real>;
+  using strip_type = strip<S, Real, Pieces, Rows>;
+  using around = strip_reach<S>;
+  static constexpr int V = piece_cells<Real>, C = strip_type::C, fields = field_count<S>;
+  static constexpr int row_cells = strip_type::row_cells, words = (Rows + 31) / 32;
 
-  const axis_tiling &tiles_y = a.t.y, &tiles_x = a.t.x;
-  const int tile_x = int(blockIdx.x) % tiles_x.count, tile_y = int(blockIdx.x) / tiles_x.count;
-  const int nx = int(a.g.extents[2]), ny = int(a.g.extents[1]);
-  strip_type strip(reinterpret_cast<Real*>(shared_bytes), a.t.in_shared,
-                   tiles_y.begin(tile_y) + warp * (a.t.in_shared + Rows), tiles_x.begin(tile_x) + lane * C);
-  const int x0 = strip.x, y0 = strip.y;
-  __shared__ exchange_facts facts;
-  if (threadIdx.x < 32) {
-    const int side = x0 < tiles_x.own_begin(tile_x) ? 0 : x0 < tiles_x.own_begin(tile_x + 1) ? 1 : 2;
-    const bool shared = x0 < tiles_x.shared_begin(tile_x) || x0 + C > tiles_x.shared_end(tile_x);
-    const bool outside = !tiles_x.periodic && x0 >= nx;
-    facts.lane[lane] =
-        side | (shared ? exchange_facts::shared : 0) | (outside ? exchange_facts::outside : 0);
-  }
-  if (threadIdx.x == 0) {
-    facts.own_begin = tiles_y.own_begin(tile_y) - y0;
-    facts.own_end = tiles_y.own_begin(tile_y + 1) - y0;
-    facts.alone_begin = tiles_y.shared_begin(tile_y) - y0;
-    facts.alone_end = tiles_y.shared_end(tile_y) - y0;
-    for (int j = 0; j < 3; ++j) {
-      facts.shift[j] = tiles_x.distance(tile_x, j - 1) / C;
-      for (int i = 0; i < 3; ++i)
-        facts.offset[i][j] = (tiles_y.wrapped(tile_y + i - 1) * tiles_x.count + tiles_x.wrapped(tile_x + j - 1)) *
-                                 fields * tiles_y.held +
-                             tiles_y.distance(tile_y, i - 1);
+  const register_arguments<S, Real>& a;
+  exchange_facts& facts;
+  int lane, warp, tile_y, tile_x;
+  strip_type strip;
+  int half = 1;
+
+  __device__ __forceinline__ register_block(const register_arguments<S, Real>& given, exchange_facts& shared_facts,
+                                            Real* shared)
+      : a(given), facts(shared_facts), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
+        tile_y(int(blockIdx.x) / given.t.x.count), tile_x(int(blockIdx.x) % given.t.x.count),
+        strip(shared, given.t.in_shared, given.t.y.begin(tile_y) + warp * (given.t.in_shared + Rows),
+              given.t.x.begin(tile_x) + lane * C) {
+    const axis_tiling &y = a.t.y, &x = a.t.x;
+    if (threadIdx.x < 32) {
+      const int side = strip.x < x.own_begin(tile_x) ? 0 : strip.x < x.own_begin(tile_x + 1) ? 1 : 2;
+      const bool shared_x = strip.x < x.shared_begin(tile_x) || strip.x + C > x.shared_end(tile_x);
+      facts.lane[lane] =
+          side | (shared_x ? exchange_facts::shared : 0) | (lane_there() ? 0 : exchange_facts::outside);
     }
+    if (threadIdx.x == 0) {
+      facts.own_begin = y.own_begin(tile_y) - strip.y;
+      facts.own_end = y.own_begin(tile_y + 1) - strip.y;
+      facts.alone_begin = y.shared_begin(tile_y) - strip.y;
+      facts.alone_end = y.shared_end(tile_y) - strip.y;
+      for (int j = 0; j < 3; ++j) {
+        facts.shift[j] = x.distance(tile_x, j - 1) / C;
+        for (int i = 0; i < 3; ++i)
+          facts.offset[i][j] =
+              (y.wrapped(tile_y + i - 1) * x.count + x.wrapped(tile_x + j - 1)) * fields * y.held +
+              y.distance(tile_y, i - 1);
+      }
+    }
+    __syncthreads();
   }
-  __syncthreads();
 
-  /// The lane's cells of a field in the strip's first row, where the tile on a side keeps them.
-  const auto exchanged = [&](int half, int field, int side_y, int side_x) {
-    const int row = facts.offset[side_y][side_x] + field * a.t.y.held + warp * strip.rows();
-    return a.exchanged + index(half) * a.t.exchange_cells(fields) + index(row) * row_cells +
+  __device__ __forceinline__ bool lane_there() const { return a.t.x.periodic || strip.x < a.g.extents[2]; }
+  /// The strip's first row in the tile.
+  __device__ __forceinline__ int before() const { return warp * strip.rows(); }
+
+  /// The lane's cells of a field in the strip's first row, where the tile on a side (0 … 2 along y and x) shows them.
+  __device__ __forceinline__ Real* shown(int in_half, int field, int side_y, int side_x) const {
+    const int row = facts.offset[side_y][side_x] + field * a.t.y.held + before();
+    return a.exchanged + index(in_half) * a.t.exchange_cells(fields) + index(row) * row_cells +
            (lane + facts.shift[side_x]) * V;
-  };
-  /// Loads or stores the rows of a field: those in [outer_begin, outer_end), but not in [inner_begin,
-  /// inner_end) if `cut`.
-  const auto move_rows = [&](auto loads, auto field, Real* memory, int outer_begin, int outer_end, bool cut,
-                             int inner_begin, int inner_end) {
+  }
+
+  template <int F> __device__ __forceinline__ void show(const row_set& wanted, Real* to) {
 #pragma unroll 1
     for (int row = 0; row < strip.in_shared; ++row)
-      if (row >= outer_begin && row < outer_end && !(cut && row >= inner_begin && row < inner_end)) {
+      if (wanted.has(row))
 #pragma unroll
         for (int p = 0; p < Pieces; ++p) {
-          Real* const here = strip.slot(field, row) + p * 32 * V;
-          if constexpr (decltype(loads)::value) {
-            __pipeline_memcpy_async(here, memory + row * row_cells + p * 32 * V, 16);
-          } else {
-            Real v[V];
-            load_piece(here, v);
-            store_piece(memory + row * row_cells + p * 32 * V, v);
-          }
+          Real v[V];
+          load_piece(strip.slot(F, row) + p * 32 * V, v);
+          store_piece(to + row * row_cells + p * 32 * V, v);
         }
-      }
-    memory += strip.in_shared * row_cells;
+    to += strip.in_shared * row_cells;
     unsigned mask[words];
 #pragma unroll
-    for (int i = 0; i < words; ++i)
-      mask[i] = detail::bits(outer_begin - strip.in_shared, outer_end - strip.in_shared, i) &
-                ~(cut ? detail::bits(inner_begin - strip.in_shared, inner_end - strip.in_shared, i) : 0u);
+    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
-      auto& cells = strip.part(strip.cells[field][row], p);
-      Real* const there = memory + row * row_cells + p * 32 * V;
-      if constexpr (decltype(loads)::value)
-        detail::fetch_in_place<row % 32>(mask[row / 32], there, cells);
-      else
-        detail::publish_if<row % 32>(mask[row / 32], there, cells);
+      publish_if<row % 32>(mask[row / 32], to + row * row_cells + p * 32 * V,
+                           strip_type::part(strip.cells[F][row], p));
     });
-  };
-  constexpr std::true_type loads;
-  constexpr std::false_type stores;
-  const auto in_field = [&](const Real* field, int y) {
-    y += y < 0 && tiles_y.periodic ? ny : y >= ny && tiles_y.periodic ? -ny : 0;
-    const int x = x0 < 0 ? x0 + nx : x0 >= nx && tiles_x.periodic ? x0 - nx : x0;
-    return const_cast<Real*>(field) + index(y) * a.g.pitch + x;
-  };
-  const auto copy = [&](bool wanted, const Real* from, int from_stride, Real* to, int to_stride) {
-    if (wanted)
+  }
+  template <int F> __device__ __forceinline__ void fetch(const row_set& wanted, const Real* from) {
+#pragma unroll 1
+    for (int row = 0; row < strip.in_shared; ++row)
+      if (wanted.has(row))
 #pragma unroll
-      for (int p = 0; p < Pieces; ++p) {
-        Real v[V];
-        detail::fetch_if(true, from + p * from_stride, v);
-        store_piece(to + p * to_stride, v);
-      }
-  };
-
-  const bool lane_there = tiles_x.periodic || x0 < nx;
-  unrolled<fields>([&](auto f) {
-    Real* const own = exchanged(0, f, 1, 1);
-    unrolled<Rows>([&](auto j) {
+        for (int p = 0; p < Pieces; ++p)
+          __pipeline_memcpy_async(strip.slot(F, row) + p * 32 * V, from + row * row_cells + p * 32 * V, 16);
+    from += strip.in_shared * row_cells;
+    unsigned mask[words];
 #pragma unroll
-      for (int c = 0; c < C; ++c) strip.cells[f][j][c] = Real(0);
+    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
+    unrolled<Rows * Pieces>([&](auto i) {
+      constexpr int row = i / Pieces, p = i % Pieces;
+      fetch_if<row % 32>(mask[row / 32], from + row * row_cells + p * 32 * V,
+                         strip_type::part(strip.cells[F][row], p));
     });
-#pragma unroll 4
-    for (int row = 0; row < strip.rows(); ++row)
-      copy(lane_there, in_field(a.g.state[f], y0 + row), V, own + row * row_cells, 32 * V);
-    move_rows(loads, f, own, 0, lane_there ? strip.rows() : 0, false, 0, 0);
     __pipeline_commit();
-    __pipeline_wait_prior(0);
-    // What lies beyond the first and the last strip: rims, which stay as they are.
-    const auto edge = [&](Real* to, int first, int count) {
-      for (int i = 0; i < count; ++i) {
-        Real v[C]{};
-        if (lane_there && first + i >= 0 && first + i < ny)
-#pragma unroll
-          for (int p = 0; p < Pieces; ++p)
-            load_piece(in_field(a.g.state[f], first + i) + p * V, strip_type::part(v, p));
-        strip.store(to + i * row_cells, v);
-      }
-    };
-    using around = detail::strip_reach<S>;
-    for (int parity = 0; parity < 2; ++parity) {
-      if (warp == 0) edge(strip.template above<f>(parity, -1), y0 - around::up_of(f), around::up_of(f));
-      if (warp == strip_warps - 1)
-        edge(strip.template below<f>(parity, strip_warps - 1), y0 + strip.rows(), around::down_of(f));
-    }
-  });
+  }
 
-  int half = 1;
-  const auto fresh_rings = [&] {
-    const int code = facts.lane[lane], side_x = code & exchange_facts::side, before = warp * strip.rows();
-    unrolled<assigned_count<S>>([&](auto f) {
-      const int begin = facts.own_begin - before;
-      move_rows(stores, f, exchanged(half, f, 1, 1), begin, side_x == 1 ? facts.own_end - before : begin,
-                !(code & exchange_facts::shared), facts.alone_begin - before, facts.alone_end - before);
+  /// The lane's cells in the grid.
+  __device__ __forceinline__ Real* in_grid(const Real* field, int y) const {
+    const int ny = int(a.g.extents[1]), nx = int(a.g.extents[2]);
+    if (a.t.y.periodic) y += y < 0 ? ny : y >= ny ? -ny : 0;
+    const int x = strip.x + (!a.t.x.periodic ? 0 : strip.x < 0 ? nx : strip.x >= nx ? -nx : 0);
+    return const_cast<Real*>(field) + index(y) * a.g.pitch + x;
+  }
+  /// Copies the lane's cells of a row whose pieces lie `stride` cells apart.
+  static __device__ __forceinline__ void copy(const Real* from, int from_stride, Real* to, int to_stride) {
+#pragma unroll
+    for (int p = 0; p < Pieces; ++p) {
+      Real v[V];
+      fetch_if<0>(1, from + p * from_stride, v);
+      store_piece(to + p * to_stride, v);
+    }
+  }
+
+  /// Fields into strips. What lies beyond the first and the last strip stays as it is: rims.
+  __device__ __forceinline__ void load() {
+    unrolled<fields>([&](auto f) {
+      Real* const own = shown(0, f, 1, 1);
+      unrolled<Rows * C>([&](auto i) { strip.cells[f][i / C][i % C] = Real(0); });
+      if (lane_there())
+#pragma unroll 4
+        for (int row = 0; row < strip.rows(); ++row)
+          copy(in_grid(a.g.state[f], strip.y + row), V, own + row * row_cells, 32 * V);
+      fetch<f>({0, lane_there() ? strip.rows() : 0}, own);
+      const auto edge = [&](Real* to, int first, int count) {
+        for (int i = 0; i < count; ++i) {
+          Real v[C]{};
+          if (lane_there() && first + i >= 0 && first + i < a.g.extents[1])
+#pragma unroll
+            for (int p = 0; p < Pieces; ++p)
+              load_piece(in_grid(a.g.state[f], first + i) + p * V, strip_type::part(v, p));
+          strip_type::store(to + i * row_cells, v);
+        }
+      };
+      for (int parity = 0; parity < 2; ++parity) {
+        if (warp == 0)
+          edge(strip.template above<f>(parity, -1), strip.y - around::up_of(f), around::up_of(f));
+        if (warp == strip_warps - 1)
+          edge(strip.template below<f>(parity, strip_warps - 1), strip.y + strip.rows(), around::down_of(f));
+      }
     });
-    all.sync();
+    __pipeline_wait_prior(0);
+  }
+
+  /// Fresh rings: every block shows the cells that others hold in rings, and takes its own from them.
+  __device__ __forceinline__ void exchange() {
+    const int code = facts.lane[lane], side_x = code & exchange_facts::side;
+    const bool shared_x = code & exchange_facts::shared;
+    unrolled<assigned_count<S>>([&](auto f) {
+      const int begin = facts.own_begin - before(), end = facts.own_end - before();
+      show<f>({begin, side_x == 1 ? end : begin, facts.alone_begin - before(),
+               shared_x ? facts.alone_begin - before() : facts.alone_end - before()},
+              shown(half, f, 1, 1));
+    });
+    cooperative_groups::this_grid().sync();
 #pragma unroll 1
     for (int side_y = 0; side_y < 3; ++side_y) {
-      const int begin = side_y == 0 ? 0 : (side_y == 1 ? facts.own_begin : facts.own_end) - before;
-      const int end = side_y == 2 ? strip.rows() : (side_y == 1 ? facts.own_end : facts.own_begin) - before;
+      const int begin = side_y == 0 ? 0 : (side_y == 1 ? facts.own_begin : facts.own_end) - before();
+      const int end = side_y == 2 ? strip.rows() : (side_y == 1 ? facts.own_end : facts.own_begin) - before();
       if (begin >= strip.rows() || end <= 0) continue;
       const bool wanted = !(code & exchange_facts::outside) && (side_x != 1 || side_y != 1);
-      unrolled<assigned_count<S>>([&](auto f) {
-        move_rows(loads, f, exchanged(half, f, side_y, side_x), begin, wanted ? end : begin, false, 0, 0);
-      });
+      unrolled<assigned_count<S>>(
+          [&](auto f) { fetch<f>({begin, wanted ? end : begin}, shown(half, f, side_y, side_x)); });
     }
-    __pipeline_commit();
     __pipeline_wait_prior(0);
     half ^= 1;
-  };
-  const auto step = [&](auto down, auto keeps, index number) {
-    constexpr bool Down = decltype(down)::value;
+  }
+
+  template <bool Down, class Ends> __device__ __forceinline__ void step(index number) {
     strip.show_ends(Down);
     __syncthreads();
     bool keep[C];
 #pragma unroll
-    for (int i = 0; i < C; ++i) keep[i] = x0 + i < a.active_x[0] || x0 + i >= a.active_x[1];
-    strip.template sweep<Down, decltype(keeps)::value>(a.g, static_cast<Real>(number), Down, keep);
-  };
-  const auto finish = [&] {
-  all.sync(); // the halves are written again
-  const int begin = facts.own_begin - warp * strip.rows(), end = facts.own_end - warp * strip.rows();
-  const bool lane_owned = (facts.lane[lane] & exchange_facts::side) == 1 && lane_there;
-  unrolled<assigned_count<S>>([&](auto f) {
-    Real* const own = exchanged(0, f, 1, 1);
-    move_rows(stores, f, own, begin, lane_owned ? end : begin, false, 0, 0);
+    for (int i = 0; i < C; ++i) keep[i] = strip.x + i < a.active_x[0] || strip.x + i >= a.active_x[1];
+    strip.template sweep<Down, Ends>(a.g, static_cast<Real>(number), Down, keep);
+  }
+
+  /// Strips into fields, and the rows that no strip holds.
+  __device__ __forceinline__ void store() {
+    cooperative_groups::this_grid().sync(); // the halves are written again
+    const int begin = ::max(0, facts.own_begin - before()), end = ::min(strip.rows(), facts.own_end - before());
+    const bool lane_owned = (facts.lane[lane] & exchange_facts::side) == 1 && lane_there();
+    unrolled<assigned_count<S>>([&](auto f) {
+      Real* const own = shown(0, f, 1, 1);
+      show<f>({begin, lane_owned ? end : begin}, own);
+      if (!lane_owned) return;
 #pragma unroll 4
-    for (int row = ::max(0, begin); row < ::min(end, strip.rows()); ++row)
-      copy(lane_owned, own + row * row_cells, 32 * V, in_field(a.g.next[f], y0 + row), V);
-    const auto rim = [&](int from, int to) { // rows that no strip holds
-      for (int y = from + warp; y < to; y += strip_warps)
-        copy(lane_owned, in_field(a.g.state[f], y), V, in_field(a.g.next[f], y), V);
-    };
-    if (tile_y == 0 && !tiles_y.periodic) rim(0, tiles_y.lo);
-    if (tile_y == tiles_y.count - 1 && !tiles_y.periodic) rim(tiles_y.hi, ny);
-  });
-  };
-  // Two loops, not two sweeps in one: where ways join on which all cells are live, ptxas spills.
-  const auto run = [&](auto keeps) {
-    int since = 0;
+      for (int row = begin; row < end; ++row)
+        copy(own + row * row_cells, 32 * V, in_grid(a.g.next[f], strip.y + row), V);
+      const auto rim = [&](int from, int to) {
+        for (int y = from + warp; y < to; y += strip_warps)
+          copy(in_grid(a.g.state[f], y), V, in_grid(a.g.next[f], y), V);
+      };
+      if (!a.t.y.periodic && tile_y == 0) rim(0, a.t.y.lo);
+      if (!a.t.y.periodic && tile_y == a.t.y.count - 1) rim(a.t.y.hi, int(a.g.extents[1]));
+    });
+  }
+
+  template <class Ends> __device__ __forceinline__ void run() {
+    load();
+    int since = 0; // steps since the rings were fresh
     for (index done = 0;; done += 2) {
-      step(std::true_type{}, keeps, a.first_step + done);
-      if (done + 1 == a.steps) return finish();
-      step(std::false_type{}, keeps, a.first_step + done + 1);
-      if (done + 2 == a.steps) return finish();
+      step<true, Ends>(a.first_step + done);
+      if (done + 1 == a.steps) return store();
+      step<false, Ends>(a.first_step + done + 1);
+      if (done + 2 == a.steps) return store();
       since += 2;
       if (since == a.t.depth) {
-        fresh_rings();
+        exchange();
         since = 0;
       }
     }
-  };
-  const int first = x0 - lane * C;
-  if (first < a.active_x[0] || first + 32 * C > a.active_x[1])
-    run(std::true_type{});
+  }
+};
+
+} // namespace detail
+
+/// Launch: cooperative, `t.blocks()` blocks of 32 × strip_warps threads, `strip_shape::shared_bytes` of
+/// dynamic shared memory. \tparam Rows of a strip in registers
+template <class S, class Real, int Rows>
+__global__ void __launch_bounds__(32 * strip_warps, 1)
+    register_kernel(const __grid_constant__ register_arguments<S, Real> a) {
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  __shared__ detail::exchange_facts facts;
+  detail::register_block<S, Real, Rows> block(a, facts, reinterpret_cast<Real*>(shared_bytes));
+  constexpr int C = strip_shape_of<S, Real>().cells;
+  constexpr reach around = reach_of(step_program<S>::value, 0, field_count<S>);
+  // All blocks look at as many cells: they wait for the slowest anyway.
+  constexpr int low = around.low[2], high = around.high[2];
+  if (low + high < C && a.g.extents[2] % C == 0)
+    block.template run<detail::lane_ends<low, high>>();
   else
-    run(std::false_type{});
+    block.template run<detail::lane_ends<C, 0>>();
 }
 
 } // namespace stet::cuda
