@@ -24,7 +24,7 @@ namespace stet::cuda::detail {
 /// The old rows around the one that is updated, each widened once by the cells beside it.
 template <class S, class Real, int C> struct strip_window {
   using around = strip_reach<S>;
-  static constexpr int count = around::up + around::down + 1;
+  static constexpr int count = around::window;
   static constexpr int place(int row) { return (row % count + count) % count; }
   static constexpr int sides = around::widest > 0 ? around::widest : 1;
 
@@ -76,7 +76,8 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   using around = strip_reach<S>;
   using window_type = strip_window<S, Real, Pieces * piece_cells<Real>>;
   static constexpr int V = piece_cells<Real>, C = Pieces * V, fields = field_count<S>;
-  static constexpr int up = around::up, down = around::down, window = up + down + 1;
+  static constexpr int up = around::up, down = around::down, early = around::early, window = around::window;
+  static constexpr int first = down + early, last = up + early; ///< rows ahead at which rows enter, down and up
   static constexpr int row_cells = 32 * C; ///< from row to row in shared memory
   static_assert(Rows >= up && Rows >= down, "a strip holds at least what its neighbours read");
 
@@ -92,13 +93,13 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     const int lane = threadIdx.x % 32;
     ends = shared + lane * V;
     slots = ends + strip_ends<S>() * row_cells +
-            warp * fields * (in_shared > 0 ? in_shared + down : 0) * row_cells;
+            warp * fields * (in_shared > 0 ? in_shared + first : 0) * row_cells;
   }
   __device__ __forceinline__ int rows() const { return in_shared + Rows; }
 
-  /// Slot of a row of a field: in_shared of them, and copies of the first `down` rows that are in registers.
+  /// Slot of a row of a field: in_shared of them, and copies of the first rows that are in registers.
   __device__ __forceinline__ Real* slot(int field, int row) const {
-    return slots + (field * (in_shared + down) + row) * row_cells;
+    return slots + (field * (in_shared + first) + row) * row_cells;
   }
   /// The last rows of the strip above, its last row at −1.
   template <int F> __device__ __forceinline__ Real* above(int parity, int w) const {
@@ -155,43 +156,49 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     if constexpr (Down) {
       unrolled<up>([&](auto i) { enter_above<i() - up>(w, parity); });
       if (in_shared > 0) {
-        unrolled<fields>([&](auto f) { // copies of the rows behind the last slot
-          unrolled<around::down_of(f)>(
-              [&](auto i) { store(slot(f, in_shared + i), cells[f][i]); });
+        unrolled<fields>([&](auto f) {
+          unrolled<first>([&](auto i) { store(slot(f, in_shared + i), cells[f][i]); });
         });
-        unrolled<down>([&](auto i) { enter_slot<i()>(w, i); });
+        unrolled<first>([&](auto i) { enter_slot<i()>(w, i); });
+        if constexpr (first > 0) prepare<0>(w);
 #pragma unroll 1
         for (int base = 0; base < in_shared; base += window) {
           Real ahead[fields][C];
-          load_slots(base + down, ahead);
+          load_slots(base + first, ahead);
           unrolled<window>([&](auto k) {
-            enter_row<k() + down>(w, ahead);
-            if constexpr (k() + 1 < window) load_slots(base + k + 1 + down, ahead);
+            enter_row<k() + first>(w, ahead);
+            if constexpr (k() + 1 < window) load_slots(base + k + 1 + first, ahead);
+            prepare<k() + (first > 0)>(w);
             update_slots<k(), Ends>(w, g, step_number, keep, base + k);
           });
         }
       } else {
-        unrolled<down>([&](auto i) { enter_register<i()>(w, parity); });
+        unrolled<first>([&](auto i) { enter_register<i()>(w, parity); });
+        if constexpr (first > 0) prepare<0>(w);
       }
       unrolled<Rows>([&](auto j) {
-        enter_register<j() + down>(w, parity);
+        enter_register<j() + first>(w, parity);
+        if constexpr (first == 0 || j() + 1 < Rows) prepare<j() + (first > 0)>(w);
         update_registers<Ends, j()>(w, g, step_number, keep);
       });
     } else {
-      unrolled<window - 1>([&](auto i) { enter_register<Rows + down - 1 - i()>(w, parity); });
+      unrolled<down + last>([&](auto i) { enter_register<Rows + down - 1 - i()>(w, parity); });
+      if constexpr (last > 0) prepare<Rows - 1>(w);
       unrolled<Rows>([&](auto i) {
         constexpr int j = Rows - 1 - i();
-        enter_register<j - up>(w, parity);
+        enter_register<j - last>(w, parity);
+        prepare<j - (last > 0)>(w);
         update_registers<Ends, j>(w, g, step_number, keep);
       });
 #pragma unroll 1
       for (int base = in_shared - window; base >= 0; base -= window) {
         Real ahead[fields][C];
-        load_slots(base + window - 1 - up, ahead);
+        load_slots_or_above<window - 1 < last>(base + window - 1 - last, ahead, parity);
         unrolled<window>([&](auto i) {
           constexpr int k = window - 1 - i();
-          enter_row<k - up>(w, ahead);
-          if constexpr (k > 0) load_slots_or_above<k - 1 < up>(base + k - 1 - up, ahead, parity);
+          enter_row<k - last>(w, ahead);
+          if constexpr (k > 0) load_slots_or_above<k - 1 < last>(base + k - 1 - last, ahead, parity);
+          prepare<k - (last > 0)>(w);
           update_slots<k, Ends>(w, g, step_number, keep, base + k);
         });
       }
@@ -199,9 +206,9 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   }
 
  private:
-  /// A field takes part in rows that it is read from.
-  template <int F, int Row, int Own> static constexpr bool wanted() {
-    return Row >= -around::up_of(F) && Row < Own + around::down_of(F);
+  /// Whether the sweep of the rows in registers reads a row of a field.
+  template <int F, int Row> static constexpr bool wanted() {
+    return Row >= -around::up_of(F) && Row < Rows + around::down_of(F);
   }
 
   template <int Row> __device__ __forceinline__ void enter_above(window_type& w, int parity) const {
@@ -224,21 +231,26 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   __device__ __forceinline__ void load_slots(int row, Real (&to)[fields][C]) const {
     unrolled<fields>([&](auto f) { load(slot(f, row), to[f]); });
   }
+  /// Rows above the strip that nothing reads are the nearest that there is.
   template <bool MayBeAbove>
   __device__ __forceinline__ void load_slots_or_above(int row, Real (&to)[fields][C], int parity) const {
     unrolled<fields>([&](auto f) {
+      constexpr int up_f = around::up_of(f);
       const Real* from = slot(f, row);
-      if constexpr (MayBeAbove && around::up_of(f) > 0)
-        if (row < 0) from = above<f>(parity, warp - 1) + ::max(0, around::up_of(f) + row) * row_cells;
-      if constexpr (MayBeAbove && around::up_of(f) == 0)
-        if (row < 0) from = slot(f, 0);
+      if constexpr (MayBeAbove)
+        if (row < 0) {
+          if constexpr (up_f > 0)
+            from = above<f>(parity, warp - 1) + ::max(0, up_f + row) * row_cells;
+          else
+            from = slot(f, 0);
+        }
       load(from, to[f]);
     });
   }
   /// Row `Row` of those in registers, or beyond.
   template <int Row> __device__ __forceinline__ void enter_register(window_type& w, int parity) const {
     unrolled<fields>([&](auto f) {
-      if constexpr (wanted<f, Row, Rows>()) {
+      if constexpr (wanted<f, Row>()) {
         if constexpr (Row >= 0 && Row < Rows) {
           w.template enter<f, window_type::place(Row)>(cells[f][Row]);
         } else {
@@ -257,14 +269,18 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     });
   }
 
+  /// Fetches the cells beside those of row K, one row before they are used: shuffles take a while.
+  template <int K> static __device__ __forceinline__ void prepare(window_type& w) {
+    unrolled<fields>([&](auto f) {
+      if constexpr (around::centre(f) > around::beside(f))
+        w.template widen<f, window_type::place(K), around::centre(f)>();
+    });
+  }
   template <int K, class Ends, class Put>
   __device__ __forceinline__ void update(window_type& w, const grid<S, Real>& g, Real step_number,
                                          const bool (&keep)[C], int row, Put&& put) {
     using program = step_program<S>;
     constexpr int place = window_type::place(K);
-    unrolled<fields>([&](auto f) {
-      if constexpr (around::centre(f) > around::beside(f)) w.template widen<f, place, around::centre(f)>();
-    });
     Real result[assigned_count<S>][C];
     unrolled<assigned_count<S> * C>([&](auto i) {
       constexpr target t = program::value.targets[i / C];

@@ -97,12 +97,6 @@ template <class S> struct strip_reach {
   static constexpr reach all = reach_of(step_program<S>::value, 0, field_count<S>);
   static constexpr int up = all.low[1], down = all.high[1]; ///< rows above and below
   static constexpr auto rows = rows_of(step_program<S>::value, 0);
-  /// Cells of a field that are needed beside a piece in the row itself, and in the others.
-  static constexpr int centre(int field) { return margin(field, true); }
-  static constexpr int beside(int field) { return margin(field, false); }
-  static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
-
- private:
   static constexpr int margin(int field, bool own) {
     int m = 0;
     for (int i = 0; i < rows.count; ++i)
@@ -112,6 +106,18 @@ template <class S> struct strip_reach {
       }
     return m;
   }
+  /// Cells of a field that are needed beside a piece in the row itself, and in the others.
+  static constexpr int centre(int field) { return margin(field, true); }
+  static constexpr int beside(int field) { return margin(field, false); }
+  /// Rows before its first use at which a row enters a sweep's window: shuffles take a while.
+  static constexpr int early = [] {
+    for (int f = 0; f < field_count<S>; ++f)
+      if (beside(f) > 0) return 1;
+    return 0;
+  }();
+  static constexpr int window = up + down + 1 + early;
+  static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
+
 };
 
 /// Rows that the ends of a block's strips take in shared memory, twice; and where those of a field begin.
@@ -132,10 +138,10 @@ template <class S> inline constexpr bool has_strips = rank_of<S> == 2 && stage_c
 struct strip_shape {
   std::array<int, 3> registers{}; ///< rows in registers for which there are kernels
   int cells = 0;                  ///< of a lane in a row
-  int fields = 0, window = 0, down = 0, ends = 0, row_bytes = 0;
+  int fields = 0, window = 0, behind = 0, ends = 0, row_bytes = 0;
 
   constexpr std::int64_t shared_bytes(int in_shared) const {
-    const int slots = in_shared > 0 ? strip_warps * fields * (in_shared + down) : 0;
+    const int slots = in_shared > 0 ? strip_warps * fields * (in_shared + behind) : 0;
     return std::int64_t(ends + slots) * row_bytes;
   }
 };
@@ -146,8 +152,8 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     using around = detail::strip_reach<S>;
     s.cells = 4;
     s.fields = field_count<S>;
-    s.window = around::up + around::down + 1;
-    s.down = around::down;
+    s.window = around::window;
+    s.behind = around::down + around::early;
     s.ends = detail::strip_ends<S>();
     s.row_bytes = 32 * s.cells * int(sizeof(Real));
     const int words = s.cells * int(sizeof(Real)) / 4;
@@ -155,7 +161,7 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     for (int f = 0; f < s.fields; ++f) sides += 2 * around::beside(f) * s.window * int(sizeof(Real)) / 4;
     // Beside its rows a sweep of a 5-point star takes 85 registers, 110 in double.
     const int most = (255 - (words > 4 ? 110 : 85) - sides) / words / s.fields;
-    const int least = std::max(around::up, around::down);
+    const int least = std::max(around::up, around::down) + around::early;
     s.registers = {std::max(least, std::min(6, most)), std::max(least, most / 2), std::max(least, most)};
   }
   return s;
