@@ -58,10 +58,8 @@ int run(int argc, const char* const* argv, const about& about,
   }
   if (picture) picture->replace_with(png_bytes(outcome.picture.value()));
   if (report) report->replace_with(report_json(about, options, outcome));
-  if (print)
-    std::cout << print(options, outcome);
-  else if (!options.quiet)
-    std::cout << summary(about, options, outcome);
+  if (!options.quiet) (print ? std::cerr : std::cout) << summary(about, options, outcome);
+  if (print) std::cout << print(options, outcome);
   if (!std::cout.flush()) throw std::runtime_error("cannot write to stdout");
   return same ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <span>
 
 #include "stet/cuda/runtime/device_facts.hpp"
