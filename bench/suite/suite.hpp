@@ -39,9 +39,9 @@ struct run_report {
 
 /// How a backend with a choice is to run, by the names in `entry`.
 struct way {
-  std::string strategy, cache;        ///< empty: as the backend likes
-  index l2_window = 0;                ///< bytes; 0 off, -1 auto
-  std::optional<double> l2_hit_ratio; ///< 0 to 1; none: the backend's choice
+  std::string strategy{}, cache{};      ///< empty: as the backend likes
+  index l2_window = 0;                  ///< bytes; 0 off, -1 auto
+  std::optional<double> l2_hit_ratio{}; ///< 0 to 1; none: the backend's choice
 };
 
 /// A simulation of one stencil in one precision. Errors are stet::error, a std::runtime_error.
