@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
       .steps = 4000,
       .fields = 2,
       .numbers = {{"feed", "feed rate F", 0, 0.2, 0.035}, {"kill", "kill rate k", 0, 0.2, 0.06}},
-      .choices = app::backend_choices()};
+      .backend = app::words_of_backend()};
   return app::main(argc, argv, about, [](const app::options& options) {
     return app::in_precision(options, [&]<class Real>(Real) { return solve<Real>(options); });
   });

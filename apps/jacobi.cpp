@@ -55,6 +55,12 @@ template <class Real> app::outcome solve(const app::options& options) {
   const auto sim =
       stencil.make(sizeof(Real) == 4 ? suite::precision::single : suite::precision::twice, options.extents);
   sim->set_boundary(boundary_of(options));
+  sim->choose({options.way.strategy, options.way.cache, options.way.l2_window, options.way.l2_hit_ratio});
+  if (options.way.plan_only) {
+    app::outcome told;
+    told.plan = sim->plan(options.steps);
+    return told;
+  }
   sim->fill(first_state(options));
   app::outcome outcome = app::advance(stencil.name, options, sim->updated_cells(),
                                       [&](app::index steps) { return sim->run(steps); });
@@ -71,13 +77,16 @@ template <class Real> app::outcome solve(const app::options& options) {
 } // namespace
 
 int main(int argc, char** argv) {
+  const std::string usual = "2d5pt";
+  const suite::entry& some = suite::find(usual); // a backend gives the same choice for all stencils
   const app::about about{
       .name = "jacobi",
       .purpose = "times a stencil of the suite; prints elapsed_ms<TAB>GCells/s",
       .sizes = {"1024x1024", "128x128x128"},
       .steps = 100,
       .fields = 1,
-      .choices = {{"stencil", "the stencil", suite::names(), "2d5pt"}},
+      .choices = {{"stencil", "the stencil", suite::names(), usual}},
+      .backend = {some.strategies, some.caches},
       .rank = [](const app::options& options) { return suite::find(options.choice("stencil")).rank; }};
   const auto solve_in_precision = [](const app::options& options) {
     return options.precision == app::precision::twice ? solve<double>(options) : solve<float>(options);

@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
                          .sizes = {"512x512", "96x96x96"},
                          .steps = 600,
                          .fields = 3,
-                         .choices = app::backend_choices()};
+                         .backend = app::words_of_backend()};
   return app::main(argc, argv, about, [](const app::options& options) {
     return app::in_precision(options, [&]<class Real>(Real) {
       return options.rank() == 2 ? solve<2, Real>(options) : solve<3, Real>(options);

@@ -1,6 +1,6 @@
 // All stencils of the suite on all backends, by Google Benchmark:
 //
-//   suite/<stencil>/<float|double>/<size>/<backend>[:variant]
+//   suite/<stencil>/<float|double>/<size>/<backend>[:<strategy>[/<cache>]]
 //   bar/<stencil>/<float|double>/<size>/<raw|kokkos_ref>         64 MB fields: the library against
 //   hand-written loops
 //
@@ -9,6 +9,9 @@
 //   stencil_bench                                  sizes small enough for a laptop
 //   stencil_bench --suite=full                     the published sizes
 //   stencil_bench --benchmark_filter='suite/.*/float/'
+//
+// Without a strategy the backend chooses. A strategy that cannot hold the problem is an error that says why.
+// The label is the strategy that ran.
 //
 // One iteration is one run of so many steps; its time is the run's device time, as the library reports it.
 //
@@ -95,9 +98,12 @@ void count(benchmark::State& state, const suite::entry& stencil, precision p, co
   state.counters["%floor"] = 100 * floor / seconds;
 }
 
-void run_suite(benchmark::State& state, const suite::entry& stencil, precision p, const grid& grid) {
+void run_suite(benchmark::State& state, const suite::entry& stencil, precision p, const grid& grid,
+               const suite::way& how = {}) {
   try {
     const auto sim = stencil.make(p, grid.extents);
+    sim->choose(how);
+    (void)sim->plan(grid.steps); // what cannot run is refused here, before the long filling
     sim->fill(first_state);
     sim->run(1); // first touches and compilations of whatever kind are not measured
     double seconds = 0;
@@ -107,6 +113,8 @@ void run_suite(benchmark::State& state, const suite::entry& stencil, precision p
       state.SetIterationTime(report.seconds);
       seconds += report.seconds;
       strategy = report.strategy;
+      if (!how.strategy.empty() && strategy != how.strategy)
+        throw std::logic_error(strategy + " ran instead of " + how.strategy);
     }
     count(state, stencil, p, grid, sim->updated_cells(), seconds);
     state.SetLabel(strategy);
@@ -148,6 +156,22 @@ bool has(const std::string& backend, const std::string& name) {
   } catch (const std::invalid_argument&) { return false; }
 }
 
+/// The automatic choice, every strategy, and those that keep fields on the chip (all are called resident...)
+/// also on each cache level.
+std::vector<suite::way> ways_of(const suite::entry& stencil) {
+  std::vector<suite::way> ways{{}};
+  for (std::size_t s = 1; s < stencil.strategies.size(); ++s) {
+    ways.push_back({stencil.strategies[s]});
+    if (stencil.strategies[s].rfind("resident", 0) == 0)
+      for (std::size_t c = 1; c < stencil.caches.size(); ++c)
+        ways.push_back({stencil.strategies[s], stencil.caches[c]});
+  }
+  return ways;
+}
+std::string variant(const suite::way& how) {
+  return (how.strategy.empty() ? "" : ":" + how.strategy) + (how.cache.empty() ? "" : "/" + how.cache);
+}
+
 void add_suite(const std::vector<std::string>& backends, bool full) {
   for (const std::string& name : suite::names())
     for (const precision p : {precision::single, precision::twice})
@@ -155,8 +179,11 @@ void add_suite(const std::vector<std::string>& backends, bool full) {
         if (!has(backend, name)) continue;
         const suite::entry& stencil = suite::find(name, backend);
         for (const grid& grid : grids(full, stencil.rank))
-          add("suite/" + name + "/" + name_of(p) + "/" + grid.name() + "/" + backend,
-              [&stencil, p, grid](benchmark::State& state) { run_suite(state, stencil, p, grid); });
+          for (const suite::way& how : ways_of(stencil))
+            add("suite/" + name + "/" + name_of(p) + "/" + grid.name() + "/" + backend + variant(how),
+                [&stencil, p, grid, how](benchmark::State& state) {
+                  run_suite(state, stencil, p, grid, how);
+                });
       }
 }
 

@@ -21,7 +21,8 @@ template <class Run>
     if (index(report.steps) != chunk)
       throw std::runtime_error("the library ran another number of steps than asked");
     result.seconds += report.seconds;
-    result.strategy = std::string(report.strategy);
+    result.strategy = report.strategy;
+    result.notes = report.notes;
     done += chunk;
     bar.advance(chunk);
   } while (done < options.steps);

@@ -20,11 +20,13 @@ namespace app {
 
 /// What a solver hands back.
 struct outcome {
-  std::string backend, strategy;
+  std::string backend, strategy;   ///< that really ran
+  std::string notes;               ///< what else the backend used, such as an L2 window
   double seconds = 0;              ///< device time of the run
   index updated = 0;               ///< cells updated per step, the rim not counted
   std::optional<plane> picture{};  ///< when --output was given
   std::vector<verdict> verdicts{}; ///< one per field, when --verify was given
+  std::string plan{};              ///< lines, when --plan was given: nothing has run
 };
 
 [[nodiscard]] double gcells_per_s(const options& options, const outcome& outcome);

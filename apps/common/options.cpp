@@ -98,6 +98,21 @@ std::string list(const std::vector<std::string>& words) {
   return text;
 }
 
+/// "off", "auto", or bytes with or without K, M or G for 2^10, 2^20 and 2^30.
+index parse_l2_window(const std::string& text) {
+  if (text == "off") return 0;
+  if (text == "auto") return -1;
+  const std::string units = "KMG";
+  const auto unit = text.empty() ? std::string::npos : units.find(text.back());
+  const bool has_unit = unit != std::string::npos;
+  const auto number = whole<index>(text.substr(0, text.size() - has_unit));
+  const index factor = has_unit ? index(1) << (10 * (unit + 1)) : 1;
+  index bytes = 0;
+  if (!number || *number < 1 || __builtin_mul_overflow(*number, factor, &bytes))
+    refuse("l2-window", text, "off, auto or a number of bytes from 1, such as 25165824 or 24M");
+  return bytes;
+}
+
 void check_picture(const std::string& path) {
   const auto dot = path.rfind('.');
   if (path.size() < 5 || dot == std::string::npos || path.substr(dot) != ".png")
@@ -114,6 +129,17 @@ po::options_description describe(const about& about) {
   for (const extra_choice& extra : about.choices)
     add(extra.name.c_str(), text()->default_value(extra.standard),
         (extra.meaning + ": " + list(extra.allowed)).c_str());
+  if (!about.backend.strategies.empty()) {
+    add("strategy", text()->default_value(about.backend.strategies.front()),
+        ("how the steps are carried out: " + list(about.backend.strategies)).c_str());
+    add("cache", text()->default_value(about.backend.caches.front()),
+        ("where a resident field stays: " + list(about.backend.caches)).c_str());
+    add("l2-window", text()->default_value("off"),
+        "L2 access-policy window over a field: off, auto or BYTES, also with K, M or G");
+    add("l2-hit-ratio", text(),
+        "share of the window's lines that persist, from 0 to 1; default: what L2 holds");
+    add("plan", "print what would run and why, and do not run");
+  }
   for (const extra_number& extra : about.numbers)
     add(extra.name.c_str(), text()->default_value(spell(extra.standard)),
         (extra.meaning + ", above " + spell(extra.low) + " up to " + spell(extra.high)).c_str());
@@ -138,6 +164,9 @@ std::string help_text(const about& about, const po::options_description& all) {
   return out.str();
 }
 
+/// Options that another backend has.
+constexpr const char* backend_options[] = {"strategy", "cache", "l2-window", "l2-hit-ratio", "plan"};
+
 /// Boost's complaint as one line in our words.
 [[noreturn]] void explain(const po::error& error, const po::options_description& all) {
   const auto allowed_for = [&](const std::string& name) {
@@ -146,6 +175,11 @@ std::string help_text(const about& about, const po::options_description& all) {
     return option ? option->description() : std::string();
   };
   if (const auto* e = dynamic_cast<const po::unknown_option*>(&error)) {
+    for (const std::string name : backend_options)
+      if (e->get_option_name() == "--" + name && !all.find_nothrow(name, false))
+        throw bad_option("--" + name +
+                         ": belongs to the programs for persistent_cuda, this one is for another " +
+                         "backend");
     std::string known;
     for (const auto& option : all.options()) known += " --" + option->long_name();
     throw bad_option(e->get_option_name() + ": no such option; there are" + known);
@@ -272,6 +306,21 @@ options parse_options(int argc, const char* const* argv, const about& about) {
   for (const extra_choice& extra : about.choices) {
     one_of(extra.name, extra.allowed);
     result.choices.emplace_back(extra.name, text(extra.name));
+  }
+  if (!about.backend.strategies.empty()) {
+    one_of("strategy", about.backend.strategies);
+    one_of("cache", about.backend.caches);
+    result.way = {text("strategy"), text("cache"), parse_l2_window(text("l2-window")), {}, false};
+    if (given.count("l2-hit-ratio")) {
+      result.way.l2_hit_ratio = whole<double>(text("l2-hit-ratio"));
+      if (!result.way.l2_hit_ratio || !(*result.way.l2_hit_ratio >= 0 && *result.way.l2_hit_ratio <= 1))
+        refuse("l2-hit-ratio", text("l2-hit-ratio"), "a number from 0 to 1");
+      if (result.way.l2_window == 0) throw bad_option("--l2-hit-ratio: there is no window; give --l2-window");
+    }
+    result.way.plan_only = given.count("plan") > 0;
+    for (const std::string name : {"verify", "output", "report"})
+      if (result.way.plan_only && given.count(name))
+        throw bad_option("--plan: nothing runs, so --" + name + " has no result; leave out one of them");
   }
   std::vector<std::string> sizes = about.sizes;
   if (about.rank) {

@@ -5,6 +5,7 @@
 //
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,6 +38,20 @@ struct extra_choice {
   std::string standard;
 };
 
+/// What a backend lets the user choose by --strategy, --cache, --l2-window, --l2-hit-ratio and --plan.
+/// Without strategies it has none of these options.
+struct backend_words {
+  std::vector<std::string> strategies{}, caches{}; ///< allowed words, the default first
+};
+
+/// How a backend is to run, and whether it is only to tell.
+struct way {
+  std::string strategy, cache;        ///< empty: the backend has no choice
+  index l2_window = 0;                ///< bytes; 0 off, -1 auto
+  std::optional<double> l2_hit_ratio; ///< 0 to 1; none: the backend's choice
+  bool plan_only = false;
+};
+
 struct options;
 
 /// What an app says of itself before any option is read.
@@ -48,6 +63,7 @@ struct about {
   int fields;  ///< fields it holds; for the check against the machine's memory
   std::vector<extra_number> numbers{};
   std::vector<extra_choice> choices{};
+  backend_words backend{};
   /// The number of extents that the choices demand, e.g. jacobi's stencil; absent: any of `sizes`.
   std::function<int(const options&)> rank{};
 };
@@ -65,6 +81,7 @@ struct options {
   std::string report;                                  ///< path of --report, or empty
   std::vector<std::pair<std::string, double>> numbers; ///< values of the app's extra_numbers
   std::vector<std::pair<std::string, std::string>> choices; ///< values of the app's extra_choices
+  app::way way;
 
   [[nodiscard]] int rank() const { return int(extents.size()); }
   [[nodiscard]] std::string size() const;          ///< "257x263"

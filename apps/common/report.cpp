@@ -12,12 +12,17 @@ std::string report_json(const about& about, const options& options, const outcom
   json["app"] = about.name;
   json["backend"] = outcome.backend;
   json["strategy"] = outcome.strategy;
+  if (!outcome.notes.empty()) json["notes"] = outcome.notes;
   json["precision"] = options.precision_name();
   json["size"] = options.extents;
   json["steps"] = options.steps;
   json["boundary"] = options.boundary_name();
   json["init"] = starts[int(options.start)];
   json["seed"] = options.seed;
+  if (!options.way.strategy.empty()) {
+    json["asked_strategy"] = options.way.strategy;
+    json["asked_cache"] = options.way.cache;
+  }
   for (const auto& [name, value] : options.choices) json[name] = value;
   for (const auto& [name, value] : options.numbers) json[name] = value;
   json["seconds"] = outcome.seconds;

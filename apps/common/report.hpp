@@ -6,7 +6,8 @@
 
 namespace app {
 
-/// Keys: app, backend, strategy, precision, size, steps, boundary, init, seed, the app's own options,
+/// Keys: app, backend, strategy (that ran), notes (when there are any), precision, size, steps, boundary,
+/// init, seed, asked_strategy and asked_cache (where the backend has a choice), the app's own options,
 /// seconds, gcells_per_s, and when --verify was given: verified, tolerance, difference (null when not
 /// finite).
 [[nodiscard]] std::string report_json(const about& about, const options& options, const outcome& outcome);

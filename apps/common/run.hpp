@@ -6,6 +6,9 @@
 #include <stet/stet.hpp>
 #include <string>
 #include <vector>
+#if defined(STET_WITH_PERSISTENT_CUDA)
+#include <stet/cuda/plan/plan_text.hpp>
+#endif
 
 #include "advance.hpp"
 #include "initial.hpp"
@@ -52,26 +55,25 @@ void fill(Simulation& sim, Field field, const First& first) {
 }
 
 #if defined(STET_WITH_PERSISTENT_CUDA)
-/// What persistent_cuda lets the user choose: --strategy and --cache.
-[[nodiscard]] inline std::vector<extra_choice> backend_choices() {
-  const auto words = [](const auto& names) { return std::vector<std::string>(names.begin(), names.end()); };
-  return {{"strategy", "how the steps are carried out", words(stet::cuda::strategy_names), "auto"},
-          {"cache", "where a resident field stays", words(stet::cuda::cache_names), "both"}};
+[[nodiscard]] inline backend_words words_of_backend() {
+  return {{stet::cuda::strategy_names.begin(), stet::cuda::strategy_names.end()},
+          {stet::cuda::cache_names.begin(), stet::cuda::cache_names.end()}};
 }
-template <class Simulation> void choose(Simulation& sim, const options& options) {
-  const auto position = [](const auto& names, const std::string& word) {
-    return std::find(names.begin(), names.end(), word) - names.begin();
-  };
-  sim.options().strategy =
-      stet::cuda::strategy(position(stet::cuda::strategy_names, options.choice("strategy")));
-  sim.options().cache = stet::cuda::cache(position(stet::cuda::cache_names, options.choice("cache")));
+template <class Simulation> void choose(Simulation& sim, const way& way) {
+  static_assert(stet::cuda::l2_off == 0 && stet::cuda::l2_auto == -1, "as way::l2_window says");
+  auto& options = sim.options();
+  options.strategy = stet::cuda::strategy_named(way.strategy);
+  options.cache = stet::cuda::cache_named(way.cache);
+  options.l2_window = way.l2_window;
+  options.l2_hit_ratio = way.l2_hit_ratio;
 }
 #else
-[[nodiscard]] inline std::vector<extra_choice> backend_choices() { return {}; }
-template <class Simulation> void choose(Simulation&, const options&) {}
+[[nodiscard]] inline backend_words words_of_backend() { return {}; }
+template <class Simulation> void choose(Simulation&, const way&) {}
 #endif
 
-/// Runs --steps steps of `Stencil`, whose reach says how many cells are updated.
+/// Runs --steps steps of `Stencil`, whose reach says how many cells are updated; with --plan, tells how
+/// instead.
 template <class Stencil, class Backend = stet::default_backend, class Simulation>
 [[nodiscard]] outcome advance(Simulation& sim, const std::string& what, const options& options) {
   constexpr stet::reach reach = stet::analysis<Stencil>::reach(); // always (z, y, x)
@@ -82,7 +84,13 @@ template <class Stencil, class Backend = stet::default_backend, class Simulation
         options.boundary.rule == face_rule::fixed ? reach.low[padded_axis] + reach.high[padded_axis] : 0;
     updated *= std::max<index>(0, options.extents[axis] - rim);
   }
-  choose(sim, options);
+  choose(sim, options.way);
+  if constexpr (requires { sim.plan(options.steps); })
+    if (options.way.plan_only) {
+      outcome told;
+      told.plan = to_text(sim.plan(options.steps));
+      return told;
+    }
   outcome result = advance(what, options, updated, [&](index steps) { return sim.run(steps); });
   result.backend = std::string(Backend::name);
   return result;

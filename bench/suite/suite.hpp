@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,16 @@ struct boundary {
 
 struct run_report {
   index steps = 0;
-  double seconds = 0; ///< device time of the run
-  std::string strategy;
+  double seconds = 0;   ///< device time of the run
+  std::string strategy; ///< that really ran
+  std::string notes;    ///< what else the backend used; empty: nothing
+};
+
+/// How a backend with a choice is to run, by the names in `entry`.
+struct way {
+  std::string strategy{}, cache{};      ///< empty: as the backend likes
+  index l2_window = 0;                  ///< bytes; 0 off, -1 auto
+  std::optional<double> l2_hit_ratio{}; ///< 0 to 1; none: the backend's choice
 };
 
 /// A simulation of one stencil in one precision. Errors are stet::error, a std::runtime_error.
@@ -44,6 +53,10 @@ class instance {
 
   virtual void set_boundary(boundary faces) = 0; ///< applies from the next run on; fixed until then
   virtual void fill(const std::function<double(index z, index y, index x)>& value) = 0; ///< z = 0 in 2D
+  virtual void choose(const way& how) = 0; ///< from the next run on; a backend without a choice ignores it
+  /// What run(steps) would do and why, in lines; empty on a backend without a choice. Throws when it cannot
+  /// do what was chosen.
+  [[nodiscard]] virtual std::string plan(index steps) const = 0;
   virtual run_report run(index steps) = 0; ///< exactly so many; returns when they are done
   [[nodiscard]] virtual std::vector<double> copy_out() const = 0; ///< all cells, x contiguous
   [[nodiscard]] virtual index updated_cells() const = 0;          ///< per step: the rim is not counted
@@ -60,6 +73,9 @@ struct entry {
   int flops = 0;         ///< per cell and step
   int bytes[2]{};        ///< per cell and step when the field streams from memory; [precision]
   std::unique_ptr<instance> (*make)(precision, const std::vector<index>& extents) = nullptr;
+  /// Names of the strategies and of where fields stay on the chip, the automatic choice first; empty: the
+  /// backend has no choice.
+  std::vector<std::string> strategies{}, caches{};
 };
 
 /// The 13 names in the order of the literature's tables.

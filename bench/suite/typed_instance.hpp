@@ -5,6 +5,9 @@
 #include <stet/analysis.hpp>
 #include <stet/stet.hpp>
 #include <utility>
+#if defined(STET_WITH_PERSISTENT_CUDA)
+#include <stet/cuda/plan/plan_text.hpp>
+#endif
 
 #include "stencils.hpp"
 #include "suite.hpp"
@@ -39,9 +42,25 @@ template <class Stencil, class Real, class Backend> class typed_instance final :
       sim_.fill(u, [&](index z, index y, index x) { return value(z, y, x); });
   }
 
+#if defined(STET_WITH_PERSISTENT_CUDA)
+  void choose(const way& how) override {
+    static_assert(stet::cuda::l2_off == 0 && stet::cuda::l2_auto == -1, "as way::l2_window says");
+    auto& options = sim_.options();
+    options.strategy =
+        how.strategy.empty() ? stet::cuda::strategy{} : stet::cuda::strategy_named(how.strategy);
+    options.cache = how.cache.empty() ? stet::cuda::cache{} : stet::cuda::cache_named(how.cache);
+    options.l2_window = how.l2_window;
+    options.l2_hit_ratio = how.l2_hit_ratio;
+  }
+  std::string plan(index steps) const override { return to_text(sim_.plan(steps)); }
+#else
+  void choose(const way&) override {}
+  std::string plan(index) const override { return {}; }
+#endif
+
   run_report run(index steps) override {
     const auto report = sim_.run(steps);
-    return {index(report.steps), report.seconds, std::string(report.strategy)};
+    return {index(report.steps), report.seconds, report.strategy, report.notes};
   }
 
   std::vector<double> copy_out() const override {
@@ -104,6 +123,10 @@ template <class Stencil, class Backend = stet::default_backend> entry entry_of()
   e.bytes[int(precision::single)] = analysis::template bytes<float>();
   e.bytes[int(precision::twice)] = analysis::template bytes<double>();
   e.make = make_typed<Stencil, Backend>;
+#if defined(STET_WITH_PERSISTENT_CUDA)
+  e.strategies.assign(stet::cuda::strategy_names.begin(), stet::cuda::strategy_names.end());
+  e.caches.assign(stet::cuda::cache_names.begin(), stet::cuda::cache_names.end());
+#endif
   return e;
 }
 

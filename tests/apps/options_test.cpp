@@ -63,6 +63,17 @@ const bad_line lines[] = {
     {"jacobi", "--stencil 3d7pt --size 64x64", {"--size", "ZxYxX"}},
     {"jacobi", "--stencil 2d5pt --size 8x8x8", {"--size", "YxX"}},
     {"jacobi", "--steps -5", {"--steps"}},
+#if !defined(APP_HAS_WAYS)
+    {"heat", "--strategy per_step", {"--strategy", "persistent_cuda"}},
+    {"wave", "--l2-window auto", {"--l2-window", "persistent_cuda"}},
+    {"gray_scott", "--plan", {"--plan", "persistent_cuda"}},
+    {"jacobi", "--cache both", {"--cache", "persistent_cuda"}},
+#else
+    {"heat", "--strategy fast", {"--strategy", "per_step", "resident"}},
+    {"wave", "--cache l3", {"--cache", "registers"}},
+    {"jacobi", "--l2-window 1T", {"--l2-window", "auto"}},
+    {"gray_scott", "--plan --verify", {"--plan", "--verify"}},
+#endif
 };
 
 class bad_command_line : public ::testing::TestWithParam<bad_line> {};

@@ -85,6 +85,10 @@ inline result run(const std::string& app, const std::vector<std::string>& words,
   return r;
 }
 
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 inline std::vector<std::string> split(const std::string& line) {
   std::istringstream in(line);
   std::vector<std::string> words;

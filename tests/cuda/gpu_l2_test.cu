@@ -8,6 +8,7 @@
 #include <stet/cuda/runtime/l2_window.hpp>
 #include <stet/cuda/runtime/launch.hpp>
 #include <stet/cuda/runtime/memory.hpp>
+#include <stet/cuda/runtime/windowed_launches.hpp>
 #include <type_traits>
 #include <vector>
 
@@ -317,6 +318,34 @@ TEST_F(gpu_l2, node_window_is_set_and_restored_and_the_graph_computes_the_same) 
   EXPECT_EQ(back, values);
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+TEST_F(gpu_l2, windowed_launches_set_aside_what_they_claim_and_restore_it_also_on_exceptions) {
+  if (!set_aside_can_change()) { GTEST_SKIP() << "under MPS or MIG the set-aside is not ours to change"; }
+  const stream own;
+  const device_array<int> table(count), out(count);
+  const l2_policy policy{.base = table.data(), .bytes = table.bytes(), .hit_ratio = 0.5F};
+  EXPECT_THROW(
+      {
+        const windowed_launches window(policy, facts());
+        EXPECT_GT(persisting_l2_bytes(facts().ordinal), 0);
+        expect_window(window.policy(), policy);
+        EXPECT_EQ(l2_window_of(own).bytes, 0) << "no stream is changed";
+        ASSERT_EQ(window.attributes().size(), 1U);
+        const auto& set = window.attributes()[0];
+        EXPECT_EQ(set.id, cudaLaunchAttributeAccessPolicyWindow);
+        EXPECT_EQ(set.val.accessPolicyWindow.base_ptr, table.data());
+        EXPECT_EQ(set.val.accessPolicyWindow.num_bytes, static_cast<std::size_t>(table.bytes()));
+        throw std::logic_error("x");
+      },
+      std::logic_error);
+  EXPECT_EQ(persisting_l2_bytes(facts().ordinal), before_);
+
+  l2_policy oversized = policy; // refused when the set-aside has been changed already
+  oversized.bytes = facts().access_policy_window_max + 1;
+  oversized.hit_ratio = 0;
+  EXPECT_SENTENCE(windowed_launches(oversized, facts()), "l2_window");
+  EXPECT_EQ(persisting_l2_bytes(facts().ordinal), before_);
 }
 
 // --- release

@@ -13,6 +13,7 @@ struct run_report {
   double residual = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;   ///< time of the steps on the device, without transfers of fields
   std::string strategy; ///< how the backend ran it
+  std::string notes;    ///< what else it used, such as an L2 window and how large; empty: nothing
 };
 
 } // namespace stet

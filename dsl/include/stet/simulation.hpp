@@ -177,6 +177,16 @@ template <class S, class Real, class Backend> class simulation {
   auto& options() requires requires(engine& e) { e.options(); }
   { return engine_->options(); }
 
+  /// What run(steps) would do and why, as the backend tells; absent when it has no choice.
+  /// \throws stet::error as run(), and when the options ask for what cannot be
+  auto plan(index steps) const requires requires(const engine& e, const conditions<S, Real>& c, index n) {
+    e.plan(c, n);
+  }
+  {
+    if (steps < 0) throw error("steps", std::to_string(steps) + " is negative", "give 0 or more");
+    return engine_->plan(checked_conditions(step_program<S>::value), steps);
+  }
+
   /// Extents, first axis first.
   std::array<index, rank> extents() const {
     std::array<index, rank> e{};

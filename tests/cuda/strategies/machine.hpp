@@ -29,6 +29,7 @@ template <class T> class machine {
   virtual ~machine() = default;
   virtual void choose(const way& how) = 0;
   virtual void use_stream(void* stream) = 0; ///< a cudaStream_t
+  virtual void use_window(idx bytes) = 0;    ///< of L2, or stet::cuda::l2_off, l2_auto
   virtual void set_sides(int field, const sides& wanted) = 0;
   virtual void copy_in(int field, const T* cells) = 0;  ///< contiguous, on the host or the device
   virtual void copy_out(int field, T* cells) const = 0; ///< likewise

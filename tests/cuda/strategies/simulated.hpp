@@ -38,6 +38,11 @@ template <class Case, class T> class simulated final : public machine<T> {
     sim_.options().stream = static_cast<cudaStream_t>(stream);
 #endif
   }
+  void use_window([[maybe_unused]] idx bytes) override {
+#if defined(STET_WITH_PERSISTENT_CUDA)
+    sim_.options().l2_window = bytes;
+#endif
+  }
   void set_sides(int field, const sides& wanted) override {
     with(field, [&](auto f) { support::set_sides<rank>(sim_, f, wanted); });
   }

@@ -18,6 +18,7 @@
 #include <stet/cuda/runtime/nvtx.hpp>
 #include <stet/cuda/runtime/query_device.hpp>
 #include <stet/cuda/runtime/stream.hpp>
+#include <stet/cuda/runtime/windowed_launches.hpp>
 
 /// The hand-tuned CUDA backend.
 namespace stet {
@@ -34,12 +35,17 @@ struct persistent_cuda {
     cuda::strategy strategy = cuda::strategy::automatic;
     cuda::cache cache = cuda::cache::both;
     std::optional<cudaStream_t> stream; ///< the caller's; none: the simulation's own
+    /// Bytes of an L2 access-policy window over one copy of the field that most stages read and write, or
+    /// cuda::l2_off, cuda::l2_auto. The part of L2 that it needs is set aside during a run alone.
+    std::int64_t l2_window = cuda::l2_off;
+    /// Share of the window's lines that persist, 0 to 1; none: as many as the device can set aside.
+    std::optional<double> l2_hit_ratio;
   };
 
   template <class S, class Real> class engine {
    public:
     explicit engine(const std::array<index, 3>& extents)
-        : extents_(extents), pitch_((extents[2] + row_cells - 1) / row_cells * row_cells) {
+        : extents_(extents), pitch_(cuda::row_pitch(extents[2], sizeof(Real))) {
       constexpr index longest =
           std::numeric_limits<int>::max() - 4096; // kernels count along an axis in 32 bits
       if (std::max({extents[0], extents[1], extents[2]}) > longest ||
@@ -56,6 +62,11 @@ struct persistent_cuda {
     }
 
     persistent_cuda::options& options() { return options_; }
+
+    /// What run() would do and why. \throws stet::error when the options ask for what cannot be
+    cuda::plan plan(const conditions<S, Real>& given, index steps) const {
+      return choose(given, steps, false);
+    }
 
     /// Host or device memory.
     void copy_in(int field, const strided<const Real>& source) {
@@ -82,8 +93,8 @@ struct persistent_cuda {
     }
 
     run_report run(const conditions<S, Real>& given, index first_step, index steps) {
-      return timed("a run", [&](run_report& report) {
-        const auto choice = choose(given, steps, false);
+      const auto choice = choose(given, steps, false);
+      return timed("a run", choice, [&](run_report& report) {
         const bool launched =
             choice.chosen.how == cuda::strategy::resident && still_resident([&] {
               if (choice.chosen.where == cuda::cache::registers)
@@ -98,8 +109,8 @@ struct persistent_cuda {
     }
 
     run_report run_until(const conditions<S, Real>& given, index first_step, const stop_rule& rule) {
-      return timed("a run until a tolerance", [&](run_report& report) {
-        const auto choice = choose(given, std::min(rule.every, rule.max_steps), true);
+      const auto choice = choose(given, std::min(rule.every, rule.max_steps), true);
+      return timed("a run until a tolerance", choice, [&](run_report& report) {
         if (choice.chosen.how == cuda::strategy::resident &&
             still_resident([&] { run_resident(given, choice.tiles, first_step, rule, report); })) {
           report.strategy = name_of(choice.chosen.how);
@@ -134,8 +145,6 @@ struct persistent_cuda {
     }
 
    private:
-    static constexpr index row_cells = 128 / sizeof(Real);
-
     cudaStream_t stream() const { return options_.stream.value_or(own_stream_.get()); }
     index buffer_cells() const { return extents_[0] * extents_[1] * pitch_; }
 
@@ -198,22 +207,39 @@ struct persistent_cuda {
       return s == cuda::strategy::per_step_graph ? s : cuda::strategy::per_step;
     }
 
-    /// Times what `body` puts into the stream, and waits for it.
-    template <class Body> run_report timed(const char* what, Body&& body) {
+    /// Times what `body` puts into the stream under the choice's L2 window, and waits for it.
+    template <class Body> run_report timed(const char* what, const cuda::plan& choice, Body&& body) {
       const cuda::nvtx_range range(what);
       const auto here = enter(what);
+      const struct at_end {
+        std::optional<cuda::windowed_launches>& window;
+        ~at_end() { window.reset(); }
+      } end{window_};
+      if (choice.window.bytes > 0) {
+        auto policy = choice.window;
+        policy.base = state_[choice.busiest].data();
+        window_.emplace(policy, device_);
+      }
       cuda::event start, stop;
       run_report report;
       start.record(stream());
       body(report);
       stop.record(stream());
       report.seconds = stop.seconds_since(start);
+      if (window_) report.notes = cuda::to_text(window_->policy());
       return report;
     }
 
     cuda::plan choose(const conditions<S, Real>& given, index steps, bool checks) const {
-      return make_plan(cuda::problem_of<S, Real>(extents_, given, steps, checks),
-                       cuda::request{options_.strategy, options_.cache}, device_);
+      return make_plan(
+          cuda::problem_of<S, Real>(extents_, given, steps, checks),
+          cuda::request{options_.strategy, options_.cache, options_.l2_window, options_.l2_hit_ratio},
+          device_);
+    }
+
+    /// Of the launches that take steps.
+    std::span<const cudaLaunchAttribute> attributes() const {
+      return window_ ? window_->attributes() : std::span<const cudaLaunchAttribute>{};
     }
 
     /// Takes `steps` steps, a launch per stage, in stream order.
@@ -249,7 +275,8 @@ struct persistent_cuda {
                  .block = dim3(32 * cuda::strip_warps),
                  .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes(strips.in_shared)),
                  .stream = stream(),
-                 .name = "resident in registers"},
+                 .name = "resident in registers",
+                 .attributes = attributes()},
                 a);
         });
         for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
@@ -293,7 +320,8 @@ struct persistent_cuda {
            .block = dim3(cuda::resident_threads),
            .dynamic_shared = static_cast<std::size_t>(tiles.shared_bytes(cuda::stencil_costs_of<S, Real>())),
            .stream = stream(),
-           .name = "resident"},
+           .name = "resident",
+           .attributes = attributes()},
           a);
       std::array<cuda::resident_result, 1> told{};
       result_.download(told, stream());
@@ -319,9 +347,13 @@ struct persistent_cuda {
     template <int Stage> void take_stage(const conditions<S, Real>& given, index step) {
       constexpr auto& program = step_program<S>::value;
       const auto blocks = cuda::block_count::covering<Real>(extents_, cuda::per_step_unit<S, Stage, Real>());
-      cuda::launch(cuda::per_step_kernel<S, Stage, Real>, dim3(unsigned(blocks.total())),
-                   dim3(32, cuda::per_step_warps), 0, stream(), "per_step", grid_of(given, step),
-                   regions_of(program, Stage, extents_, given.boundaries).active,
+      cuda::launch(cuda::per_step_kernel<S, Stage, Real>,
+                   {.grid = dim3(unsigned(blocks.total())),
+                    .block = dim3(32, cuda::per_step_warps),
+                    .stream = stream(),
+                    .name = "per_step",
+                    .attributes = attributes()},
+                   grid_of(given, step), regions_of(program, Stage, extents_, given.boundaries).active,
                    cuda::row_ends<S, Stage>::of(extents_[2], given), blocks);
       for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k)
         std::swap(state_[program.targets[k].field], next_[program.targets[k].field]);
@@ -337,6 +369,7 @@ struct persistent_cuda {
     cuda::device_array<double> partial_{std::max(cuda::reduce_blocks, device_.sm_count)};
     cuda::device_array<cuda::resident_result> result_{1};
     cuda::device_array<Real> exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
+    std::optional<cuda::windowed_launches> window_; ///< of the run that is under way
   };
 };
 

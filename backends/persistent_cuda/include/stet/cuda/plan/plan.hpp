@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <stet/cuda/plan/l2_choice.hpp>
 #include <stet/cuda/plan/policy.hpp>
 #include <stet/cuda/plan/register_tiling.hpp>
 #include <stet/cuda/plan/tiling.hpp>
@@ -22,7 +23,22 @@ struct problem {
   strip_shape strips;          ///< of the register kernel; cells = 0: there is none for the stencil
   std::array<index, 2> active_rows{0, 1}; ///< first and last + 1 that are updated, of stage 0
   index steps = 1;
+  int busiest = 0;     ///< the field that most stages read and write: an L2 window lies over it
+  std::string field{}; ///< its name
 };
+
+/// The field that most stages read and write; the first of equals.
+template <class S> constexpr int busiest_field() {
+  constexpr auto& program = step_program<S>::value;
+  int best = 0, most = -1;
+  for (int f = 0; f < field_count<S>; ++f) {
+    int uses = 0;
+    for (int s = 0; s < program.stage_count; ++s)
+      uses += reads_field(program, s, f) + writes_field(program, s, f);
+    if (uses > most) most = uses, best = f;
+  }
+  return best;
+}
 
 /// The problem that a stencil poses under boundaries.
 template <class S, class Real>
@@ -38,6 +54,8 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
   p.strips = strip_shape_of<S, Real>();
   const auto active = regions_of(program, 0, extents, given.boundaries).active;
   p.active_rows = {active.lo[1], active.hi[1]};
+  p.busiest = busiest_field<S>();
+  p.field = field_name<S>(p.busiest);
   for (int axis = 0; axis < 3; ++axis) {
     bool any = false, all = true;
     for (int f = 0; f < field_count<S>; ++f) {
@@ -60,6 +78,8 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
 struct request {
   cuda::strategy strategy = cuda::strategy::automatic;
   cuda::cache cache = cuda::cache::both;
+  std::int64_t l2_window = l2_off; ///< l2_off, l2_auto or bytes
+  std::optional<double> l2_hit_ratio{};
 };
 
 /// One way to run, with its predicted time or the reason why it cannot.
@@ -69,6 +89,7 @@ struct alternative {
   double seconds_per_step = 0;
   std::string limit{};   ///< the resource that takes the time
   std::string refusal{}; ///< empty when it can
+  std::string aside{};   ///< why it was not considered although it can; empty when it was
 };
 
 /// The chosen way, and the others.
@@ -79,6 +100,13 @@ struct plan {
   /// Shares of the cells by the level that holds them between two steps.
   double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
   std::vector<alternative> others;
+  l2_policy window;  ///< without its base, over one copy of `busiest`; bytes = 0: none
+  int busiest = 0;   ///< number of the field
+  std::string field; ///< its name
+  std::array<index, 3> extents{1, 1, 1};
+  std::string device; ///< its name
+
+  double cells() const { return double(extents[0]) * double(extents[1]) * double(extents[2]); }
 };
 
 /// Steps in one CUDA graph: even, so that each field is back in the buffer where it was.
@@ -106,11 +134,20 @@ inline alternative launches(const problem& p, const device_facts& device, bool g
 } // namespace detail
 
 /// Chooses the way of least predicted time among those that can hold the problem.
-/// \throws stet::error when `asked` forces one that cannot: the reason is in the message
+/// \throws stet::error when `asked` forces one that cannot, or a window that cannot be: the reason is in the
+/// message
 inline plan make_plan(const problem& p, const request& asked, const device_facts& device) {
   constexpr std::int64_t static_shared = resident_threads * sizeof(double);
   std::vector<alternative> all{detail::launches(p, device, false), detail::launches(p, device, true)};
   plan result;
+  result.extents = p.extents;
+  result.device = device.name;
+  result.busiest = p.busiest;
+  result.field = p.field;
+  result.window = choose_l2_window(asked.l2_window, asked.l2_hit_ratio,
+                                   p.extents[0] * p.extents[1] *
+                                       row_pitch(p.extents[2], p.costs.value_bytes) * p.costs.value_bytes,
+                                   device);
 
   const std::string none = !device.cooperative_launch ? "the device has no cooperative launch"
                            : *std::min_element(p.wraps.begin(), p.wraps.end()) < 0
@@ -150,13 +187,13 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
 
   const alternative* best = nullptr;
   std::string reason;
-  for (const alternative& a : all) {
-    const bool wanted = asked.strategy == strategy::automatic
-                            // a launch of its own or a capture does not pay for a few steps
-                            ? !(a.how == strategy::resident && p.steps < 2) &&
-                                  !(a.how == strategy::per_step_graph && p.steps < 2 * graph_steps)
-                            : a.how == asked.strategy;
-    if (!wanted) continue;
+  for (alternative& a : all) {
+    if (asked.strategy != strategy::automatic)
+      a.aside = a.how == asked.strategy ? "" : "not asked for";
+    else if ((a.how == strategy::resident && p.steps < 2) ||
+             (a.how == strategy::per_step_graph && p.steps < 2 * graph_steps))
+      a.aside = "does not pay for so few steps"; // a launch of its own, or a capture
+    if (!a.aside.empty()) continue;
     if (!a.refusal.empty()) {
       if (a.how != strategy::resident || a.where == asked.cache || asked.cache == cache::both)
         reason = a.refusal;

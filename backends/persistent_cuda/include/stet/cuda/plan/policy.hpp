@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 /// What a user may ask of a run on the GPU. No CUDA needed.
@@ -24,5 +26,16 @@ enum class cache {
 };
 inline constexpr std::array<std::string_view, 3> cache_names{"both", "registers", "shared"};
 constexpr std::string_view name_of(cache c) { return cache_names[static_cast<int>(c)]; }
+
+/// The strategy, or cache, of a name. \pre it is one of the names above
+constexpr strategy strategy_named(std::string_view name) {
+  return strategy(std::find(strategy_names.begin(), strategy_names.end(), name) - strategy_names.begin());
+}
+constexpr cache cache_named(std::string_view name) {
+  return cache(std::find(cache_names.begin(), cache_names.end(), name) - cache_names.begin());
+}
+
+/// Sizes of an L2 access-policy window beside a number of bytes: none, or what the device can hold.
+inline constexpr std::int64_t l2_off = 0, l2_auto = -1;
 
 } // namespace stet::cuda
