@@ -17,6 +17,7 @@ struct problem {
   /// Per axis: 1 it wraps, 0 it does not, −1 fields that are read along it differ.
   std::array<int, 3> wraps{0, 0, 0};
   bool folds = false;          ///< accesses cross faces that are neither fixed nor periodic
+  bool mirrors = false;        ///< the same, or the residual's accesses do; `costs` has symmetric reaches then
   bool checks = false;         ///< a residual is checked on the way
   bool same_every_step = true; ///< the stencil does not read stet::step_index
   strip_shape strips;          ///< of the register kernel; rows = 0: there is none for the stencil
@@ -50,6 +51,13 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
   }
   for (int s = 0; s < stage_count<S>; ++s)
     p.folds = p.folds || folds(regions_of(program, s, extents, given.boundaries), p.wraps);
+  p.mirrors = p.folds;
+  if constexpr (stet::detail::has_residual<S>)
+    p.mirrors = p.mirrors || folds(regions_of(residual_program<S>::value, 0, extents, given.boundaries), p.wraps);
+  if (p.mirrors) {
+    p.costs.step = symmetric(p.costs.step);
+    p.costs.stage = symmetric(p.costs.stage);
+  }
   return p;
 }
 
@@ -62,7 +70,7 @@ struct request {
 /// One way to run, with its predicted time or the reason why it cannot.
 struct alternative {
   cuda::strategy how;
-  cuda::cache where = cuda::cache::both; ///< of resident
+  cuda::cache where = cuda::cache::both; ///< of resident and resident_partial
   double seconds_per_step = 0;
   std::string limit{};   ///< the resource that takes the time
   std::string refusal{}; ///< empty when it can
@@ -71,7 +79,7 @@ struct alternative {
 /// The chosen way, and the others.
 struct plan {
   alternative chosen;
-  tiling tiles;           ///< of resident in shared memory
+  tiling tiles;           ///< of resident or resident_partial in shared memory
   register_tiling strips; ///< of resident in registers
   /// Shares of the cells by the level that holds them between two steps.
   double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
@@ -83,18 +91,25 @@ inline constexpr index graph_steps = 32;
 
 namespace detail {
 
+/// Bytes per second from memory. Measured on an H200: 75% of the peak in rank 1 and 2, 57% in rank 3.
+inline double memory_bandwidth(const problem& p, const device_facts& device) {
+  return (p.costs.rank == 3 ? 0.57 : 0.75) * (device.hbm_bytes_per_s > 0 ? device.hbm_bytes_per_s : 1e12);
+}
+
+/// Cells of rows as warps take them, 32 pieces at a time: short rows leave lanes idle.
+inline double lanes_of(const problem& p, double cells) {
+  const double width = 32.0 * p.costs.piece, nx = double(p.extents[2]);
+  return cells / nx * std::ceil(nx / width) * width;
+}
+
 inline alternative launches(const problem& p, const device_facts& device, bool graph) {
   alternative a{graph ? strategy::per_step_graph : strategy::per_step};
   if (graph && !p.same_every_step)
     a.refusal = "the stencil reads stet::step_index, which a replayed launch cannot follow";
-  // Measured on an H200: 4 µs and 2.5 µs from launch to launch; 75% of the memory's peak in rank 1 and 2, 57%
-  // in rank 3.
+  // Measured on an H200: 4 µs and 2.5 µs from launch to launch.
   const double latency = (graph ? 2.5e-6 : 4e-6) * p.costs.stages;
-  const double bandwidth =
-      (p.costs.rank == 3 ? 0.57 : 0.75) * (device.hbm_bytes_per_s > 0 ? device.hbm_bytes_per_s : 1e12);
-  // Warps take 32 pieces of a row: short rows leave lanes idle.
-  const double lanes = std::ceil(double(p.extents[2]) / (32 * p.costs.piece)) * 32 * p.costs.piece;
-  const double traffic = double(p.extents[0]) * double(p.extents[1]) * lanes * p.costs.bytes / bandwidth;
+  const double cells = double(p.extents[0]) * double(p.extents[1]) * double(p.extents[2]);
+  const double traffic = lanes_of(p, cells) * p.costs.bytes / memory_bandwidth(p, device);
   a.seconds_per_step = latency + traffic;
   a.limit = traffic > latency ? "memory bandwidth" : "launch latency";
   return a;
@@ -142,15 +157,40 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
     shared.limit = "shared memory and exchanges";
     result.tiles = choice.tiles;
   }
+  alternative part{strategy::resident_partial, cache::shared};
+  part.refusal = !none.empty()                     ? none
+                 : asked.cache == cache::registers ? "the part that stays is held in shared memory"
+                                                   : "";
+  tiling part_tiles;
+  double streamed = 0; // share of the cells
+  bool streamed_from_l2 = false;
+  if (part.refusal.empty()) {
+    const auto choice = choose_partial_tiling(p.costs, p.extents, wraps, p.folds, device,
+                                              device.shared_per_block_optin - static_shared);
+    part.refusal = choice.refusal;
+    part_tiles = choice.tiles;
+    const std::size_t axis = std::size_t(3 - p.costs.rank);
+    streamed = 1 - double(part_tiles.cells[axis]) / double(p.extents[axis]);
+    const double cells = streamed * double(p.extents[0]) * double(p.extents[1]) * double(p.extents[2]);
+    streamed_from_l2 = cells * p.costs.value_bytes * (p.costs.fields + p.costs.targets) <= 0.8 * double(device.l2_bytes);
+    const double traffic = detail::lanes_of(p, cells) * p.costs.bytes /
+                           (streamed_from_l2 ? l2_bytes_per_second(device) * part_tiles.blocks()
+                                             : detail::memory_bandwidth(p, device));
+    part.seconds_per_step = choice.seconds_per_step + traffic;
+    part.limit = traffic < choice.seconds_per_step ? "shared memory and exchanges"
+                 : streamed_from_l2                ? "L2 bandwidth"
+                                                   : "memory bandwidth";
+  }
   all.push_back(registers);
   all.push_back(shared);
+  all.push_back(part);
 
   const alternative* best = nullptr;
   std::string reason;
   for (const alternative& a : all) {
     const bool wanted = asked.strategy == strategy::automatic
                             // a launch of its own or a capture does not pay for a few steps
-                            ? !(a.how == strategy::resident && p.steps < 2) &&
+                            ? !(a.how >= strategy::resident && p.steps < 2) &&
                                   !(a.how == strategy::per_step_graph && p.steps < 2 * graph_steps)
                             : a.how == asked.strategy;
     if (!wanted) continue;
@@ -167,7 +207,11 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
   result.chosen = *best;
   for (const alternative& a : all)
     if (&a != best) result.others.push_back(a);
-  if (best->how != strategy::resident) {
+  if (best->how == strategy::resident_partial) {
+    result.tiles = part_tiles;
+    result.in_shared = 1 - streamed;
+    (streamed_from_l2 ? result.in_l2 : result.in_memory) = streamed;
+  } else if (best->how != strategy::resident) {
     const double bytes = double(p.extents[0]) * double(p.extents[1]) * double(p.extents[2]) * p.costs.bytes;
     (bytes <= double(device.l2_bytes) ? result.in_l2 : result.in_memory) = 1;
   } else if (best->where == cache::shared) {
