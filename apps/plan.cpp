@@ -75,7 +75,8 @@ stet::cuda::problem pose_named(const std::string& name, bool twice, const std::s
 
 void print(const char* mark, const stet::cuda::alternative& a) {
   std::string how(name_of(a.how));
-  if (a.how == stet::cuda::strategy::resident) how.append(" (").append(name_of(a.where)).append(")");
+  if (a.how == stet::cuda::strategy::resident || a.how == stet::cuda::strategy::resident_partial)
+    how.append(" (").append(name_of(a.where)).append(")");
   if (a.refusal.empty())
     std::printf("%s %-22s %10.2f us per step, limited by %s\n", mark, how.c_str(), a.seconds_per_step * 1e6,
                 a.limit.c_str());
@@ -89,15 +90,17 @@ void print(const stet::cuda::plan& plan, const stet::cuda::problem& p,
   std::printf("device     %s\n", device.name.c_str());
   print("chosen    ", plan.chosen);
   std::printf("predicted  %.0f GCells/s\n", cells / plan.chosen.seconds_per_step * 1e-9);
-  if (plan.chosen.how == stet::cuda::strategy::resident) {
+  if (plan.chosen.how >= stet::cuda::strategy::resident) {
     if (plan.chosen.where == stet::cuda::cache::registers)
       std::printf("tiles      %d x %d blocks of %d x %d cells, %d rows per warp, exchange every %d steps\n",
                   plan.strips.count_y, plan.strips.count_x, plan.strips.owned_y, plan.strips.owned_x,
                   plan.strips.rows, plan.strips.depth);
     else
-      std::printf("tiles      %d x %d x %d blocks of %d x %d x %d cells, exchange every %d steps\n",
-                  plan.tiles.count[0], plan.tiles.count[1], plan.tiles.count[2], plan.tiles.size[0],
-                  plan.tiles.size[1], plan.tiles.size[2], plan.tiles.depth);
+      std::printf("tiles      %d x %d x %d blocks of %d x %d x %d cells, exchange %s\n", plan.tiles.count[0],
+                  plan.tiles.count[1], plan.tiles.count[2], plan.tiles.size[0], plan.tiles.size[1],
+                  plan.tiles.size[2],
+                  plan.tiles.depth == 0 ? "after every stage"
+                                        : ("every " + std::to_string(plan.tiles.depth) + " steps").c_str());
   }
   std::printf("cells in   registers %.0f%%, shared memory %.0f%%, L2 %.0f%%, memory %.0f%%\n",
               100 * plan.in_registers, 100 * plan.in_shared, 100 * plan.in_l2, 100 * plan.in_memory);
@@ -116,9 +119,9 @@ int run(int argc, char** argv) {
       ("steps", po::value(&steps)->default_value(1000), "steps of the run")                               //
       ("device", po::value(&device)->default_value("h200"), "a100, h100, h200, l40s, rtx4090 or b200")    //
       ("strategy", po::value(&strategy)->default_value("auto"),
-       "auto, per_step, per_step_graph or resident") //
+       "auto, per_step, per_step_graph, resident or resident_partial") //
       ("cache", po::value(&cache)->default_value("both"),
-       "cache levels of resident: both, registers or shared");
+       "cache levels of resident and resident_partial: both, registers or shared");
   po::variables_map given;
   po::store(po::command_line_parser(argc, argv).options(options).positional({}).run(), given);
   po::notify(given);

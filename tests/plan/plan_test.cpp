@@ -91,6 +91,63 @@ TEST(plan, shared_tiles_cover_the_grid_once_and_fit) {
       expect_tiles_hold(pose<star7>(e, kind), device("h200"));
 }
 
+/// resident_partial: the tiles cover the first cells along the slowest axis once, each with its ring.
+void expect_part_holds(const problem& p, const device_facts& d) {
+  std::optional<plan> choice;
+  EXPECT_NO_THROW(choice = make_plan(p, {strategy::resident_partial}, d));
+  if (!choice) return;
+  EXPECT_EQ(choice->chosen.how, strategy::resident_partial);
+  const tiling& t = choice->tiles;
+  EXPECT_EQ(t.depth, 0) << "exchanges after every stage";
+  EXPECT_LE(t.blocks(), d.sm_count);
+  EXPECT_LE(t.shared_bytes(p.costs) + resident_threads * 8, d.shared_per_block_optin);
+  const std::size_t slowest = std::size_t(3 - p.costs.rank);
+  EXPECT_GT(t.cells[slowest], 0);
+  EXPECT_LE(4 * t.cells[slowest], 3 * p.extents[slowest] + 3) << "at least a quarter streams, cells rounded";
+  EXPECT_LT(t.cells[slowest], p.extents[slowest]);
+  for (std::size_t a = 0; a < 3; ++a) {
+    if (a != slowest) { EXPECT_EQ(t.cells[a], p.extents[a]) << "axis " << a; }
+    EXPECT_GE(index(t.count[a]) * t.size[a], t.cells[a]) << "axis " << a;
+    EXPECT_LT(index(t.count[a] - 1) * t.size[a], t.cells[a]) << "no empty tile, axis " << a;
+    const bool open = t.count[a] > 1 || p.wraps[a] > 0 || a == slowest;
+    EXPECT_GE(t.ring_low[a], open ? p.costs.stage.low[a] : 0) << "axis " << a;
+    EXPECT_GE(t.ring_high[a], open ? p.costs.stage.high[a] : 0) << "axis " << a;
+  }
+  EXPECT_NEAR(choice->in_shared, double(t.cells[slowest]) / double(p.extents[slowest]), 1e-12);
+  EXPECT_NEAR(choice->in_shared + choice->in_l2 + choice->in_memory, 1, 1e-12);
+  EXPECT_EQ(choice->in_registers, 0);
+}
+
+TEST(plan, a_part_of_any_grid_stays_in_shared_memory) {
+  const device_facts d = device("h200");
+  for (const auto kind : {boundary_kind::fixed, boundary_kind::periodic, boundary_kind::neumann}) {
+    for (const std::array<index, 3>& e : {std::array<index, 3>{1, 2, 1},
+                                          {1, 3, 30011},
+                                          {1, 257, 263},
+                                          {1, 3072, 3072},
+                                          {1, 16384, 16384},
+                                          {1, 100000, 7}}) {
+      SCOPED_TRACE(testing::Message() << "kind " << int(kind) << " extents " << e[1] << "x" << e[2]);
+      expect_part_holds(pose<star5>(e, kind), d);
+      expect_part_holds(pose<lopsided, double>(e, kind), d);
+      expect_part_holds(pose<pair_of_fields, double>(e, kind), device("l40s"));
+    }
+    for (const std::array<index, 3>& e : {std::array<index, 3>{2, 1, 1}, {31, 33, 67}, {256, 256, 256}})
+      expect_part_holds(pose<star7>(e, kind), d);
+    for (const index n : {5, 1003, 100'000'007}) expect_part_holds(pose<ticking>({1, 1, n}, kind), d);
+  }
+}
+
+TEST(plan, the_streamed_part_comes_from_l2_where_it_fits) {
+  const device_facts d = device("h200");
+  const request part{strategy::resident_partial};
+  EXPECT_GT(make_plan(pose<star5>({1, 3072, 3072}), part, d).in_l2, 0.2);
+  EXPECT_EQ(make_plan(pose<star5>({1, 3072, 3072}), part, d).in_memory, 0);
+  const plan large = make_plan(pose<star5>({1, 8192, 8192}), part, d);
+  EXPECT_EQ(large.in_l2, 0);
+  EXPECT_NEAR(large.in_shared, 0.11, 0.02) << "30 MB of 268";
+}
+
 /// Register strips: every cell of an axis is owned by exactly one block, by the arithmetic that the kernel
 /// uses.
 TEST(plan, register_strips_own_every_cell_once) {
@@ -134,7 +191,7 @@ TEST(plan, takes_the_least_predicted_time_of_what_can_hold_the_problem) {
       if (a.refusal.empty()) {
         EXPECT_LE(chosen.chosen.seconds_per_step, a.seconds_per_step) << name_of(a.how);
       }
-    EXPECT_EQ(chosen.others.size(), 3u) << "per_step, per_step_graph and resident twice";
+    EXPECT_EQ(chosen.others.size(), 4u) << "per_step, per_step_graph, resident twice, resident_partial";
   }
   EXPECT_EQ(make_plan(pose<star5>({1, 2048, 2048}), {}, d).chosen.how, strategy::resident);
   EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, d).chosen.how, strategy::per_step_graph);
@@ -171,6 +228,15 @@ TEST(plan, a_forced_strategy_that_cannot_hold_the_problem_says_why) {
                                   {strategy::resident, cache::registers}, d),
                        "whole number of 16-byte pieces"));
   EXPECT_TRUE(contains(refusal_of(pose<ticking>({1, 1, 64}), {strategy::per_step_graph}, d), "step_index"));
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 1, 64}), {strategy::resident_partial}, d),
+                       "strategy resident_partial: the grid has one cell along its slowest axis"));
+  EXPECT_TRUE(contains(refusal_of(pose<ticking>({1, 1, 4}), {strategy::resident_partial}, d),
+                       "the grid is a single piece of 16 bytes"));
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 2, 100'000'000}), {strategy::resident_partial}, d),
+                       "not even one row or plane"));
+  EXPECT_TRUE(
+      contains(refusal_of(pose<star5>({1, 64, 64}), {strategy::resident_partial, cache::registers}, d),
+               "held in shared memory"));
   device_facts old = d;
   old.cooperative_launch = false;
   EXPECT_TRUE(

@@ -84,13 +84,12 @@ struct persistent_cuda {
     run_report run(const conditions<S, Real>& given, index first_step, index steps) {
       const auto choice = choose(given, steps, false);
       return timed("a run", [&](run_report& report) {
-        const bool launched =
-            is_resident(choice.chosen.how) && still_resident([&] {
-              if (choice.chosen.where == cuda::cache::registers)
-                run_in_registers(given, choice.strips, first_step, steps);
-              else
-                run_resident(given, choice, first_step, stop_rule{0, 0, steps}, report);
-            });
+        const bool launched = is_resident(choice.chosen.how) && still_resident([&] {
+                                if (choice.chosen.where == cuda::cache::registers)
+                                  run_in_registers(given, choice.strips, first_step, steps);
+                                else
+                                  run_resident(given, choice, first_step, stop_rule{0, 0, steps}, report);
+                              });
         if (!launched) advance(choice.chosen.how, given, first_step, steps);
         report.strategy = name_of(launched ? choice.chosen.how : launches(choice.chosen.how));
         report.steps = steps;
@@ -311,14 +310,14 @@ struct persistent_cuda {
       a.partial = partial_.data();
       a.result = result_.data();
       const bool partial = choice.chosen.how == cuda::strategy::resident_partial;
-      cuda::launch_cooperative(
-          partial ? cuda::resident_kernel<S, Real, true> : cuda::resident_kernel<S, Real, false>,
-          {.grid = dim3(unsigned(tiles.blocks())),
-           .block = dim3(cuda::resident_threads),
-           .dynamic_shared = static_cast<std::size_t>(tiles.shared_bytes(p.costs)),
-           .stream = stream(),
-           .name = name_of(choice.chosen.how)},
-          a);
+      cuda::launch_cooperative(partial ? cuda::resident_kernel<S, Real, true>
+                                       : cuda::resident_kernel<S, Real, false>,
+                               {.grid = dim3(unsigned(tiles.blocks())),
+                                .block = dim3(cuda::resident_threads),
+                                .dynamic_shared = static_cast<std::size_t>(tiles.shared_bytes(p.costs)),
+                                .stream = stream(),
+                                .name = name_of(choice.chosen.how)},
+                               a);
       std::array<cuda::resident_result<S>, 1> told{};
       result_.download(told, stream());
       for (int f = 0; f < assigned_count<S>; ++f)

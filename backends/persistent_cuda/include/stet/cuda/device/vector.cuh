@@ -21,8 +21,8 @@ __device__ __forceinline__ void load_piece(const Real* from, Real (&to)[piece_ce
     to[3] = v.w;
   }
 }
-/// Loads a piece that other blocks may have written, where `wanted`; elsewhere `to` gets arbitrary values. All
-/// such loads of a thread are in flight together: branches around them would wait for each.
+/// Loads a piece that other blocks may have written, where `wanted`; elsewhere `to` gets arbitrary values.
+/// All such loads of a thread are in flight together: branches around them would wait for each.
 template <class Real>
 __device__ __forceinline__ void load_piece_if(bool wanted, const Real* from, Real (&to)[piece_cells<Real>]) {
   if constexpr (piece_cells<Real> == 4)

@@ -120,8 +120,8 @@ template <class S, int Stage, class Real, int Rows> struct lane_window {
 
   /// The cells on either side of the piece.
   template <int R, class Line>
-  __device__ __forceinline__ void widen(const Line& line, const grid<S, Real>& g,
-                                        const row_ends<S>& ends, int x0) {
+  __device__ __forceinline__ void widen(const Line& line, const grid<S, Real>& g, const row_ends<S>& ends,
+                                        int x0) {
     constexpr row r = rows.items[R];
     const int nx = int(g.extents[2]), lane = int(threadIdx.x % 32);
     const auto cell_at = [&](int x) {
@@ -196,8 +196,8 @@ __device__ __forceinline__ void update_unit(const buffers<S, Real>& now, const R
       constexpr int k = i / (Rows * V), r = i / V % Rows;
       constexpr target t =
           program::value.targets[begin + k]; // constexpr: or the device would read host memory
-      result[k][r][i % V] = evaluate<program, t.root, Real>(
-          lane_cell<S, Stage, Real, Rows, r, i % V>{window, now, z, y, x0});
+      result[k][r][i % V] =
+          evaluate<program, t.root, Real>(lane_cell<S, Stage, Real, Rows, r, i % V>{window, now, z, y, x0});
     });
   }
   if (x0 >= g.extents[2]) return;

@@ -73,13 +73,14 @@ namespace detail {
 template <class S, class Real> struct held_tile {
   const resident_arguments<S, Real>& a;
   Real* arrays;
+  int origin[3];              ///< the arrays' first cell: where the ring would begin were there no faces
   int lo[3], hi[3];           ///< cells held
   int tile_lo[3], tile_hi[3]; ///< cells owned
   int plane, pitch;
   int place[field_count<S>]; ///< cells that an array lies further on: 0 or the slide
 
   __device__ __forceinline__ int at(int z, int y, int x) const {
-    return a.t.guard + (z - lo[0]) * plane + (y - lo[1]) * pitch + (x - lo[2]);
+    return a.t.guard + (z - origin[0]) * plane + (y - origin[1]) * pitch + (x - origin[2]);
   }
   __device__ __forceinline__ Real* array(int f) const { return arrays + f * a.t.array_cells; }
   __device__ __forceinline__ int slide_cells() const {
@@ -398,8 +399,7 @@ struct exchange_lists {
   int published_count, fetched_count, apart_count;
 };
 
-template <class S, class Real>
-__device__ exchange_lists list_pieces(const held_tile<S, Real>& tile) {
+template <class S, class Real> __device__ exchange_lists list_pieces(const held_tile<S, Real>& tile) {
   constexpr int V = piece_cells<Real>;
   const auto& a = tile.a;
   int inner_lo[3], inner_hi[3]; // of the tile: cells that nobody else reads
@@ -480,7 +480,8 @@ __device__ void exchange(const held_tile<S, Real>& tile, buffers<S, Real>& now, 
     Real v[fields][together][V];
     unrolled<fields * together>([&](auto n) {
       constexpr int k = n / together, j = n % together, f = exchanged_field<S>(Stage, k);
-      if constexpr (has_changed<S>(Stage, k)) load_piece(tile.array(f) + batch.items[j].held + tile.place[f], v[k][j]);
+      if constexpr (has_changed<S>(Stage, k))
+        load_piece(tile.array(f) + batch.items[j].held + tile.place[f], v[k][j]);
     });
     unrolled<fields * together>([&](auto n) {
       constexpr int k = n / together, j = n % together, f = exchanged_field<S>(Stage, k);
@@ -511,8 +512,8 @@ __device__ void exchange(const held_tile<S, Real>& tile, buffers<S, Real>& now, 
     const int at = lists.apart[i].held - tile.a.t.guard;
     unrolled<fields>([&](auto k) {
       constexpr int f = exchanged_field<S>(Stage, k);
-      fetch_piece(tile, f, now.template state<f>(), tile.lo[0] + at / tile.plane,
-                  tile.lo[1] + at % tile.plane / tile.pitch, tile.lo[2] + at % tile.pitch);
+      fetch_piece(tile, f, now.template state<f>(), tile.origin[0] + at / tile.plane,
+                  tile.origin[1] + at % tile.plane / tile.pitch, tile.origin[2] + at % tile.pitch);
     });
   }
   __syncthreads();
@@ -594,7 +595,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
   for (int axis = 0; axis < 3; ++axis) {
     tile.tile_lo[axis] = number[axis] * a.t.size[axis];
     tile.tile_hi[axis] = ::min(a.t.cells[axis], tile.tile_lo[axis] + a.t.size[axis]);
-    tile.lo[axis] = tile.tile_lo[axis] - a.t.ring_low[axis];
+    tile.lo[axis] = tile.origin[axis] = tile.tile_lo[axis] - a.t.ring_low[axis];
     tile.hi[axis] = tile.tile_hi[axis] + a.t.ring_high[axis];
     if (!a.periodic[axis]) {
       tile.lo[axis] = ::max(tile.lo[axis], 0);

@@ -16,9 +16,9 @@ struct problem {
   std::array<index, 3> extents{1, 1, 1};
   /// Per axis: 1 it wraps, 0 it does not, −1 fields that are read along it differ.
   std::array<int, 3> wraps{0, 0, 0};
-  bool folds = false;          ///< accesses cross faces that are neither fixed nor periodic
-  bool mirrors = false;        ///< the same, or the residual's accesses do; `costs` has symmetric reaches then
-  bool checks = false;         ///< a residual is checked on the way
+  bool folds = false;   ///< accesses cross faces that are neither fixed nor periodic
+  bool mirrors = false; ///< the same, or the residual's accesses do; `costs` has symmetric reaches then
+  bool checks = false;  ///< a residual is checked on the way
   bool same_every_step = true; ///< the stencil does not read stet::step_index
   strip_shape strips;          ///< of the register kernel; rows = 0: there is none for the stencil
   index steps = 1;
@@ -53,7 +53,8 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
     p.folds = p.folds || folds(regions_of(program, s, extents, given.boundaries), p.wraps);
   p.mirrors = p.folds;
   if constexpr (stet::detail::has_residual<S>)
-    p.mirrors = p.mirrors || folds(regions_of(residual_program<S>::value, 0, extents, given.boundaries), p.wraps);
+    p.mirrors =
+        p.mirrors || folds(regions_of(residual_program<S>::value, 0, extents, given.boundaries), p.wraps);
   if (p.mirrors) {
     p.costs.step = symmetric(p.costs.step);
     p.costs.stage = symmetric(p.costs.stage);
@@ -172,10 +173,12 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
     const std::size_t axis = std::size_t(3 - p.costs.rank);
     streamed = 1 - double(part_tiles.cells[axis]) / double(p.extents[axis]);
     const double cells = streamed * double(p.extents[0]) * double(p.extents[1]) * double(p.extents[2]);
-    streamed_from_l2 = cells * p.costs.value_bytes * (p.costs.fields + p.costs.targets) <= 0.8 * double(device.l2_bytes);
+    streamed_from_l2 =
+        cells * p.costs.value_bytes * (p.costs.fields + p.costs.targets) <= 0.8 * double(device.l2_bytes);
+    // An estimate: half as many warps as launches have on a multiprocessor get less out of memory.
     const double traffic = detail::lanes_of(p, cells) * p.costs.bytes /
                            (streamed_from_l2 ? l2_bytes_per_second(device) * part_tiles.blocks()
-                                             : detail::memory_bandwidth(p, device));
+                                             : 0.8 * detail::memory_bandwidth(p, device));
     part.seconds_per_step = choice.seconds_per_step + traffic;
     part.limit = traffic < choice.seconds_per_step ? "shared memory and exchanges"
                  : streamed_from_l2                ? "L2 bandwidth"

@@ -7,10 +7,10 @@ namespace stet::cuda {
 
 /// How the steps are carried out.
 enum class strategy {
-  automatic,      ///< the plan chooses
-  per_step,       ///< one launch per stage
-  per_step_graph, ///< the same, launches replayed from a CUDA graph
-  resident,       ///< one launch for all steps; all fields stay in registers and shared memory
+  automatic,        ///< the plan chooses
+  per_step,         ///< one launch per stage
+  per_step_graph,   ///< the same, launches replayed from a CUDA graph
+  resident,         ///< one launch for all steps; all fields stay in registers and shared memory
   resident_partial, ///< the same for a part of the grid; the rest streams through memory at every step
 };
 inline constexpr std::array<std::string_view, 5> strategy_names{"auto", "per_step", "per_step_graph",

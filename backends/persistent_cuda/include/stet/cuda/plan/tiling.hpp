@@ -88,7 +88,7 @@ struct tiling {
   int depth = 1;                    ///< steps between exchanges; 0: after every stage
   int slide_axis = 0;               ///< updates sweep along it, each moving an array by `slide`
   int slide = 0;                    ///< spare cells along slide_axis
-  int guard = 0;                    ///< cells before and after an array that may be read, never used
+  int guard = 0;                    ///< cells before an array that may be read, never used
   int array_cells = 0;              ///< of one field, spare and guards included
   int exchanged = 0;                ///< at most, pieces of a field that a block publishes and fetches
   int face_cells = 0; ///< at most, cells of a block whose accesses cross a face: computed ahead of the others
@@ -111,7 +111,8 @@ namespace detail {
 
 constexpr int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
-/// How threads share the cells of a sweep: `cross` threads side by side, `units` of them along the slide axis.
+/// How threads share the cells of a sweep: `cross` threads side by side, `units` of them along the slide
+/// axis.
 struct sweep {
   int cross, units;
   int bands() const { return (units + resident_threads / cross - 1) / (resident_threads / cross); }
@@ -142,16 +143,24 @@ inline bool complete(tiling& t, const stencil_costs& c, const std::array<index, 
     t.held[a] = round_up(t.size[a], unit) + t.ring_low[a] + t.ring_high[a];
   }
   const std::int64_t plane = std::int64_t(t.held[1]) * t.held[2];
-  const int x_reach = round_up(std::max(c.stage.low[2], c.stage.high[2]), c.piece);
-  t.slide_axis = 3 - c.rank;
-  const int along = std::max(c.stage.low[t.slide_axis], c.stage.high[t.slide_axis]);
-  t.slide = t.slide_axis == 2 ? round_up(along, c.piece) : along;
-  const std::int64_t slide_cells = t.slide * (t.slide_axis == 0 ? plane : t.slide_axis == 1 ? t.held[2] : 1);
-  const std::int64_t guard = std::max(c.stage.low[0], c.stage.high[0]) * plane +
-                             std::int64_t(std::max(c.stage.low[1], c.stage.high[1])) * t.held[2] + x_reach;
-  // Units of up to 4 cells along the slide axis may hang over its end.
-  const std::int64_t over = 4 * (t.slide_axis == 0 ? plane : t.slide_axis == 1 ? t.held[2] : c.piece);
-  const std::int64_t cells = plane * t.held[0] + slide_cells + 2 * guard + over;
+  const std::size_t slide_axis = std::size_t(3 - c.rank);
+  const auto cells_of = [&](std::size_t a, int n) { // n rows or planes of an array
+    return n * (a == 0 ? plane : a == 1 ? std::int64_t(t.held[2]) : 1);
+  };
+  const int along = std::max(c.stage.low[slide_axis], c.stage.high[slide_axis]);
+  t.slide_axis = int(slide_axis);
+  t.slide = slide_axis == 2 ? round_up(along, c.piece) : along;
+  // Read, never used: what lies beyond an axis without rings, a piece beyond an end of a row, and what units
+  // of up to 4 cells read that hang over the end of the slide axis.
+  std::int64_t before = round_up(std::max(c.stage.low[2], c.stage.high[2]), c.piece), after = before;
+  for (std::size_t a = 0; a < 2; ++a) {
+    before += cells_of(a, std::max(0, c.stage.low[a] - t.ring_low[a]));
+    after += cells_of(a, std::max(0, c.stage.high[a] - t.ring_high[a]));
+  }
+  const bool always_alike = c.stages == 1 && t.depth <= 1; // sweeps cover the tile and no more
+  const int over = always_alike ? round_up(t.size[slide_axis], c.unit) - t.size[slide_axis] : 3;
+  if (c.rank > 1) after += cells_of(slide_axis, over);
+  const std::int64_t cells = before + plane * t.held[0] + cells_of(slide_axis, t.slide) + after;
   std::int64_t inner = 1;
   for (std::size_t a = 0; a < 3; ++a) {
     const bool both = t.held[a] >= extents[a]; // one tile may touch both faces
@@ -161,7 +170,7 @@ inline bool complete(tiling& t, const stencil_costs& c, const std::array<index, 
     inner *= std::max(0, t.held[a] - faces);
   }
   if (cells * c.fields * c.value_bytes > shared_limit) return false;
-  t.guard = int(guard);
+  t.guard = int(before);
   t.array_cells = int(cells);
   t.face_cells = folds ? int(plane * t.held[0] - inner) : 0;
   if (t.shared_bytes(c) > shared_limit) return false;
@@ -238,8 +247,8 @@ inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<inde
 inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<index, 3>& extents,
                                    const std::array<bool, 3>& periodic, bool folds,
                                    const device_facts& device, std::int64_t shared_limit) {
-  return choose_tiling(c, extents, extents[std::size_t(3 - c.rank)], {1, 2, 4, 8, 16}, periodic, folds, device,
-                       shared_limit);
+  return choose_tiling(c, extents, extents[std::size_t(3 - c.rank)], {1, 2, 4, 8, 16}, periodic, folds,
+                       device, shared_limit);
 }
 
 /// As much of the grid along its slowest axis as fits, but at most three quarters: the rest streams.
