@@ -38,10 +38,27 @@ template <class S> constexpr target moved_target(int stage, int k) {
 /// Axis along which units lie and updates sweep; for rank 1 units are single pieces.
 template <class S> inline constexpr int slide_axis = 3 - rank_of<S>;
 template <class S> inline constexpr int row_axis = rank_of<S> == 3 ? 0 : 1;
-/// Cells along the slide axis that a thread updates at once, each a piece wide.
+/// Whether so many cells beside a piece come from the lane beside, by a shuffle, which takes a quarter of the
+/// cycles of a 16-byte load. Lanes lie along x but for rank 1.
+template <class S> constexpr bool shuffled(int cells) { return rank_of<S> > 1 && cells == 1; }
+
+/// 32-bit registers of a unit: the rows that it reads, and its results.
+template <class S, int Stage, int Rows, class Real> constexpr int resident_registers() {
+  constexpr int V = 16 / int(sizeof(Real));
+  constexpr auto rows = unit_rows<S, Stage, Rows, row_axis<S>>();
+  const auto beside = [](int cells) {
+    return shuffled<S>(cells) ? int(sizeof(Real)) / 4 : (cells + V - 1) / V * 4;
+  };
+  int n = moved_count<S>(Stage) * Rows * 4;
+  for (int i = 0; i < rows.count; ++i) n += 4 + beside(rows.items[i].low) + beside(rows.items[i].high);
+  return n;
+}
+/// Cells along the slide axis that a thread updates at once, each a piece wide: up to 4, by their registers.
 template <class S, int Stage, class Real> constexpr int resident_unit() {
+  constexpr int limit = 80;
   if (rank_of<S> == 1) return 1;
-  return unit_length<S, Stage, row_axis<S>>(16 / int(sizeof(Real)), moved_count<S>(Stage), 80);
+  if (resident_registers<S, Stage, 4, Real>() <= limit) return 4;
+  return resident_registers<S, Stage, 2, Real>() <= limit ? 2 : 1;
 }
 
 } // namespace stet::cuda::detail

@@ -40,7 +40,7 @@ struct cell_box {
 };
 
 /// A piece that a block publishes or fetches: where it is in an array, at place 0, and in a field.
-struct exchanged_piece {
+struct alignas(8) exchanged_piece {
   int held;
   unsigned piece;
 };
@@ -132,29 +132,25 @@ template <class S, int Stage, class Real, int Rows> struct unit_window {
     };
     unrolled<rows.count>([&](auto i) {
       constexpr row r = rows.items[i]; // constexpr: or the device would read host memory
-      constexpr int low = shuffled(r.low) ? 0 : (r.low + V - 1) / V;
-      constexpr int high = shuffled(r.high) ? 0 : (r.high + V - 1) / V;
+      constexpr int low = shuffled<S>(r.low) ? 0 : (r.low + V - 1) / V;
+      constexpr int high = shuffled<S>(r.high) ? 0 : (r.high + V - 1) / V;
 #pragma unroll
       for (int p = -low; p <= high; ++p) load_piece(own(r) + p * V, value[i][before + p]);
     });
     unrolled<rows.count>([&](auto i) {
       constexpr row r = rows.items[i];
-      if constexpr (shuffled(r.low)) {
+      if constexpr (shuffled<S>(r.low)) {
         Real v = __shfl_up_sync(0xffffffffu, value[i][before][V - 1], 1);
         if (first) v = own(r)[-1];
         value[i][before - 1][V - 1] = v;
       }
-      if constexpr (shuffled(r.high)) {
+      if constexpr (shuffled<S>(r.high)) {
         Real v = __shfl_down_sync(0xffffffffu, value[i][before][0], 1);
         if (last) v = own(r)[V];
         value[i][before + 1][0] = v;
       }
     });
   }
-
- private:
-  /// Lanes lie along x but for rank 1. A shuffle takes a quarter of the cycles of a 16-byte load.
-  static constexpr bool shuffled(int cells) { return rank_of<S> > 1 && cells == 1; }
 };
 
 /// Cell (Row, I) of a unit as evaluate() sees it.
@@ -339,6 +335,7 @@ template <int V, class F>
 __device__ __forceinline__ void for_pieces(const int (&lo)[3], const int (&hi)[3], F&& f) {
   if (hi[0] <= lo[0] || hi[1] <= lo[1] || hi[2] <= lo[2]) return;
   const int pieces = (hi[2] - lo[2] + V - 1) / V, rows = hi[1] - lo[1];
+#pragma unroll 1 // once per run, or rarely
   for (int i = threadIdx.x; i < pieces * rows * (hi[0] - lo[0]); i += resident_threads)
     f(lo[0] + i / pieces / rows, lo[1] + i / pieces % rows, lo[2] + i % pieces * V);
 }
@@ -472,7 +469,7 @@ __device__ void exchange(const held_tile<S, Real>& tile, buffers<S, Real>& now, 
                          cooperative_groups::grid_group& all) {
   constexpr int V = piece_cells<Real>;
   constexpr int fields = exchanged_count<S>(Stage);
-  constexpr int together = fields > 8 ? 1 : 8 / fields; // pieces of each field in flight
+  constexpr int together = fields > 6 ? 1 : 6 / fields; // pieces of each field in flight
 
   piece_batch<together> batch;
   for (int i = threadIdx.x; i < lists.published_count; i += together * resident_threads) {
@@ -528,11 +525,14 @@ __device__ void stream_stage(const resident_arguments<S, Real>& a, const buffers
   const int x0 = axis == 2 ? a.t.cells[2] : 0;
   const int nz = int(a.g.extents[0]) - z0, ny = (int(a.g.extents[1]) - y0 + size[1] - 1) / size[1];
   const int nx = (int(a.g.extents[2]) - x0 + size[2] - 1) / size[2];
-  // The warps of a block take units one above the other: neighbours find each other's rows in L1.
+  // The warps of a block take units one above the other: neighbours find each other's rows in L1. Every other
+  // time the block goes backwards, beginning with what L2 still holds.
   const index units = index(nz) * ny * nx;
-  const int end = int(units * (blockIdx.x + 1) / gridDim.x);
-  for (int u = int(units * blockIdx.x / gridDim.x) + int(threadIdx.x) / 32; u < end; u += warps) {
-    const int strip = u / ny;
+  const int begin = int(units * blockIdx.x / gridDim.x), end = int(units * (blockIdx.x + 1) / gridDim.x);
+  constexpr target written = step_program<S>::value.targets[step_program<S>::value.first[Stage]];
+  const bool backwards = now.swapped[written.field];
+  for (int i = int(threadIdx.x) / 32; i < end - begin; i += warps) {
+    const int u = backwards ? end - 1 - i : begin + i, strip = u / ny;
     update_unit<S, Stage, Real>(now, a.active[Stage], a.ends, z0 + strip / nx, y0 + u % ny * size[1],
                                 x0 + strip % nx * size[2] + int(threadIdx.x) % 32 * piece_cells<Real>);
   }
@@ -627,10 +627,21 @@ __global__ void __launch_bounds__(resident_threads, 1)
     if (since == a.t.depth) refresh();
     now.step_number = static_cast<Real>(a.first_step + done);
     unrolled<stage_count<S>>([&](auto stage) {
-      if constexpr (Partial) detail::stream_stage<S, stage()>(a, now);
-      detail::resident_stage<S, stage(), Real>(tile, now.step_number,
-                                               detail::needed_after<S, stage(), Partial>(tile, since));
-      if constexpr (Partial) detail::exchange<S, stage()>(tile, now, lists, all);
+      const auto sweep = [&] {
+        detail::resident_stage<S, stage(), Real>(tile, now.step_number,
+                                                 detail::needed_after<S, stage(), Partial>(tile, since));
+      };
+      if constexpr (Partial) {
+#pragma unroll 1
+        for (unsigned turn = 0; turn < 2; ++turn) // half of the blocks stream while the others sweep
+          if ((turn + blockIdx.x) % 2 == 0)
+            detail::stream_stage<S, stage()>(a, now);
+          else
+            sweep();
+        detail::exchange<S, stage()>(tile, now, lists, all);
+      } else {
+        sweep();
+      }
     });
     ++done;
     ++since;
