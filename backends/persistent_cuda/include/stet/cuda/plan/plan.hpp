@@ -121,7 +121,7 @@ inline alternative launches(const problem& p, const device_facts& device, bool g
 /// Chooses the way of least predicted time among those that can hold the problem.
 /// \throws stet::error when `asked` forces one that cannot: the reason is in the message
 inline plan make_plan(const problem& p, const request& asked, const device_facts& device) {
-  constexpr std::int64_t static_shared = resident_threads * sizeof(double);
+  constexpr std::int64_t static_shared = resident_threads * sizeof(double) + 16; // of the kernels
   std::vector<alternative> all{detail::launches(p, device, false), detail::launches(p, device, true)};
   plan result;
 
