@@ -25,17 +25,27 @@ const std::vector<idx> marks{0, 1, 2, 3, 7, 33};
 
 std::vector<way> forced_ways() {
   if (!has_strategies) return {};
-  return {{"per_step"},           {"per_step_graph"},
-          {"resident", "both"},   {"resident", "registers"},
-          {"resident", "shared"}, {"auto"}};
+  return {{"per_step"},
+          {"per_step_graph"},
+          {"resident", "both"},
+          {"resident", "registers"},
+          {"resident", "shared"},
+          {"resident_partial", "both"},
+          {"resident_partial", "registers"},
+          {"resident_partial", "shared"},
+          {"auto"}};
 }
 
 /// Whether the strategy may say that it cannot hold such a problem: small ones must be held where nothing
 /// else forbids it.
 template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given, const way& how) {
   if (how.strategy == "per_step_graph") return s.reads_step;
-  if (how.strategy != "resident") return false;
   const shape n = given.start[0].n;
+  if (how.strategy == "resident_partial") { // a row or plane to keep and one to stream, 16 bytes in rank 1
+    const idx slowest = n[std::size_t(3 - s.recipe.rank)], least = s.recipe.rank == 1 ? 16 / sizeof(T) : 1;
+    return how.cache == "registers" || given.name == "differing" || slowest <= least;
+  }
+  if (how.strategy != "resident") return false;
   const idx cells = n[0] * n[1] * n[2];
   if (given.name == "differing" || cells > 1'000'000) return true;
   if (how.cache != "registers") return false;

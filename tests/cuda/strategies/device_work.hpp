@@ -24,7 +24,12 @@ inline void spin_in(cudaStream_t stream, unsigned long long nanoseconds, int blo
 
 /// The ways of a two-dimensional stencil with one field under fixed faces: none may refuse.
 inline std::vector<way> every_way() {
-  return {{"per_step"}, {"per_step_graph"}, {"resident", "registers"}, {"resident", "shared"}, {"auto"}};
+  return {{"per_step"},
+          {"per_step_graph"},
+          {"resident", "registers"},
+          {"resident", "shared"},
+          {"resident_partial", "shared"},
+          {"auto"}};
 }
 
 /// The first of settings_of() with this name.

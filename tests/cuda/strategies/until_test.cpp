@@ -20,7 +20,7 @@ const way stepwise{has_strategies ? "per_step" : ""};
 /// Those that check inside a kernel, and the plan's choice.
 std::vector<way> others() {
   if (!has_strategies) return {stepwise};
-  return {stepwise, {"resident", "both"}, {"resident", "shared"}, {"auto"}};
+  return {stepwise, {"resident", "both"}, {"resident", "shared"}, {"resident_partial", "shared"}, {"auto"}};
 }
 std::vector<shape> shapes_of(int rank) {
   if (rank == 2) return {{1, 1, 9}, {1, 61, 150}, {1, 257, 263}};

@@ -34,6 +34,7 @@ struct persistent_cuda {
   struct options {
     cuda::strategy strategy = cuda::strategy::automatic;
     cuda::cache cache = cuda::cache::both;
+    int depth = 0; ///< steps between exchanges of resident; 0: the plan chooses
     std::optional<cudaStream_t> stream; ///< the caller's; none: the simulation's own
     /// Bytes of an L2 access-policy window over one copy of the field that most stages read and write, or
     /// cuda::l2_off, cuda::l2_auto. The part of L2 that it needs is set aside during a run alone.
@@ -95,13 +96,12 @@ struct persistent_cuda {
     run_report run(const conditions<S, Real>& given, index first_step, index steps) {
       const auto choice = choose(given, steps, false);
       return timed("a run", choice, [&](run_report& report) {
-        const bool launched =
-            choice.chosen.how == cuda::strategy::resident && still_resident([&] {
-              if (choice.chosen.where == cuda::cache::registers)
-                run_in_registers(given, choice.strips, first_step, steps);
-              else
-                run_resident(given, choice.tiles, first_step, stop_rule{0, 0, steps}, report);
-            });
+        const bool launched = is_resident(choice.chosen.how) && still_resident([&] {
+                                if (choice.chosen.where == cuda::cache::registers)
+                                  run_in_registers(given, choice.strips, first_step, steps);
+                                else
+                                  run_resident(given, choice, first_step, stop_rule{0, 0, steps}, report);
+                              });
         if (!launched) advance(choice.chosen.how, given, first_step, steps);
         report.strategy = name_of(launched ? choice.chosen.how : launches(choice.chosen.how));
         report.steps = steps;
@@ -111,8 +111,8 @@ struct persistent_cuda {
     run_report run_until(const conditions<S, Real>& given, index first_step, const stop_rule& rule) {
       const auto choice = choose(given, std::min(rule.every, rule.max_steps), true);
       return timed("a run until a tolerance", choice, [&](run_report& report) {
-        if (choice.chosen.how == cuda::strategy::resident &&
-            still_resident([&] { run_resident(given, choice.tiles, first_step, rule, report); })) {
+        if (is_resident(choice.chosen.how) &&
+            still_resident([&] { run_resident(given, choice, first_step, rule, report); })) {
           report.strategy = name_of(choice.chosen.how);
           return;
         }
@@ -233,7 +233,8 @@ struct persistent_cuda {
     cuda::plan choose(const conditions<S, Real>& given, index steps, bool checks) const {
       return make_plan(
           cuda::problem_of<S, Real>(extents_, given, steps, checks),
-          cuda::request{options_.strategy, options_.cache, options_.l2_window, options_.l2_hit_ratio},
+          cuda::request{options_.strategy, options_.cache, options_.depth, options_.l2_window,
+                        options_.l2_hit_ratio},
           device_);
     }
 
@@ -283,49 +284,63 @@ struct persistent_cuda {
       }
     }
 
+    /// resident or resident_partial, in shared memory.
     /// \param rule every = 0: no checks
-    void run_resident(const conditions<S, Real>& given, const cuda::tiling& tiles, index first_step,
+    void run_resident(const conditions<S, Real>& given, const cuda::plan& choice, index first_step,
                       const stop_rule& rule, run_report& report) {
       if (rule.max_steps == 0) return;
       constexpr auto& program = step_program<S>::value;
       const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
+      const cuda::tiling& tiles = choice.tiles;
       cuda::resident_arguments<S, Real> a{};
       a.g = grid_of(given, 0);
       a.t = tiles;
-      const auto set_box = [&](int(&lo)[3], int(&hi)[3], const cell_range& range) {
+      const auto box_of = [&](const cell_range& range) {
+        cuda::cell_box box;
         for (int axis = 0; axis < 3; ++axis) {
           a.periodic[axis] = p.wraps[axis] > 0;
-          lo[axis] = a.periodic[axis] ? -(1 << 30) : int(range.lo[axis]);
-          hi[axis] = a.periodic[axis] ? 1 << 30 : int(range.hi[axis]);
+          box.lo[axis] = a.periodic[axis] ? std::numeric_limits<int>::min() : int(range.lo[axis]);
+          box.hi[axis] = a.periodic[axis] ? std::numeric_limits<int>::max() : int(range.hi[axis]);
         }
+        return box;
       };
-      for (int s = 0; s < stage_count<S>; ++s) {
+      a.step = p.costs.step;
+      for (int s = stage_count<S> - 1; s >= 0; --s) {
         const auto parts = regions_of(program, s, extents_, given.boundaries);
-        set_box(a.active_lo[s], a.active_hi[s], parts.active);
-        set_box(a.inner_lo[s], a.inner_hi[s], parts.interior);
+        a.active[s] = box_of(parts.active);
+        a.inner[s] = box_of(parts.interior);
         a.folds[s] = folds(parts, p.wraps);
+        if (s == 0) break;
+        reach r = reach_of(program, s, field_count<S>);
+        if (p.mirrors) r = cuda::symmetric(r);
+        a.later[s - 1] = cuda::sum(a.later[s], r);
       }
+      a.ends = cuda::row_ends<S>::of(extents_[2], given);
       a.first_step = first_step;
       a.steps = rule.max_steps;
       a.check_every = rule.every;
       a.tolerance = rule.tolerance;
       if constexpr (stet::detail::has_residual<S>)
-        set_box(a.reduce_lo, a.reduce_hi,
-                regions_of(residual_program<S>::value, 0, extents_, given.boundaries).active);
+        a.reduced = box_of(regions_of(residual_program<S>::value, 0, extents_, given.boundaries).active);
+      const index listed = index(tiles.blocks()) * tiles.exchanged;
+      if (lists_.size() < listed) lists_ = cuda::device_array<cuda::exchanged_piece>(listed);
+      a.lists = lists_.data();
       a.partial = partial_.data();
       a.result = result_.data();
-      cuda::launch_cooperative(
-          cuda::resident_kernel<S, Real>,
-          {.grid = dim3(unsigned(tiles.blocks())),
-           .block = dim3(cuda::resident_threads),
-           .dynamic_shared = static_cast<std::size_t>(tiles.shared_bytes(cuda::stencil_costs_of<S, Real>())),
-           .stream = stream(),
-           .name = "resident",
-           .attributes = attributes()},
-          a);
-      std::array<cuda::resident_result, 1> told{};
+      const bool partial = choice.chosen.how == cuda::strategy::resident_partial;
+      cuda::launch_cooperative(partial ? cuda::resident_kernel<S, Real, true>
+                                       : cuda::resident_kernel<S, Real, false>,
+                               {.grid = dim3(unsigned(tiles.blocks())),
+                                .block = dim3(cuda::resident_threads),
+                                .dynamic_shared = static_cast<std::size_t>(tiles.shared_bytes(p.costs)),
+                                .stream = stream(),
+                                .name = name_of(choice.chosen.how),
+                                .attributes = attributes()},
+                               a);
+      std::array<cuda::resident_result<S>, 1> told{};
       result_.download(told, stream());
-      for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
+      for (int f = 0; f < assigned_count<S>; ++f)
+        if (told[0].swapped[f]) std::swap(state_[f], next_[f]);
       report.steps = told[0].steps;
       report.converged = told[0].converged;
       if (rule.every > 0 && told[0].steps >= rule.every) report.residual = told[0].residual;
@@ -354,7 +369,7 @@ struct persistent_cuda {
                     .name = "per_step",
                     .attributes = attributes()},
                    grid_of(given, step), regions_of(program, Stage, extents_, given.boundaries).active,
-                   cuda::row_ends<S, Stage>::of(extents_[2], given), blocks);
+                   cuda::row_ends<S>::of(extents_[2], given), blocks);
       for (int k = program.first[Stage]; k < program.first[Stage + 1]; ++k)
         std::swap(state_[program.targets[k].field], next_[program.targets[k].field]);
     }
@@ -367,8 +382,9 @@ struct persistent_cuda {
     std::array<cuda::device_array<Real>, field_count<S>> state_, next_;
     // Made once: cudaMalloc and cudaFree wait for the whole device.
     cuda::device_array<double> partial_{std::max(cuda::reduce_blocks, device_.sm_count)};
-    cuda::device_array<cuda::resident_result> result_{1};
+    cuda::device_array<cuda::resident_result<S>> result_{1};
     cuda::device_array<Real> exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
+    cuda::device_array<cuda::exchanged_piece> lists_; ///< of those in shared memory; likewise
     std::optional<cuda::windowed_launches> window_; ///< of the run that is under way
   };
 };

@@ -21,6 +21,21 @@ __device__ __forceinline__ void load_piece(const Real* from, Real (&to)[piece_ce
     to[3] = v.w;
   }
 }
+/// Loads a piece that other blocks may have written, where `wanted`; elsewhere `to` gets arbitrary values.
+/// All such loads of a thread are in flight together: branches around them would wait for each.
+template <class Real>
+__device__ __forceinline__ void load_piece_if(bool wanted, const Real* from, Real (&to)[piece_cells<Real>]) {
+  if constexpr (piece_cells<Real> == 4)
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4]; }"
+                 : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+                 : "l"(from), "r"(unsigned(wanted))
+                 : "memory");
+  else
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p ld.global.cg.v2.f64 {%0, %1}, [%2]; }"
+                 : "=d"(to[0]), "=d"(to[1])
+                 : "l"(from), "r"(unsigned(wanted))
+                 : "memory");
+}
 /// As assembly: of a plain store of computed values nvcc 13.0 makes four stores, each with a 4-way bank
 /// conflict.
 template <class Real>

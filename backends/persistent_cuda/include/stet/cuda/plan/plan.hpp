@@ -17,8 +17,9 @@ struct problem {
   std::array<index, 3> extents{1, 1, 1};
   /// Per axis: 1 it wraps, 0 it does not, −1 fields that are read along it differ.
   std::array<int, 3> wraps{0, 0, 0};
-  bool folds = false;          ///< accesses cross faces that are neither fixed nor periodic
-  bool checks = false;         ///< a residual is checked on the way
+  bool folds = false;   ///< accesses cross faces that are neither fixed nor periodic
+  bool mirrors = false; ///< the same, or the residual's accesses do; `costs` has symmetric reaches then
+  bool checks = false;  ///< a residual is checked on the way
   bool same_every_step = true; ///< the stencil does not read stet::step_index
   strip_shape strips;          ///< of the register kernel; cells = 0: there is none for the stencil
   std::array<index, 2> active_rows{0, 1}; ///< first and last + 1 that are updated, of stage 0
@@ -71,6 +72,14 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
   }
   for (int s = 0; s < stage_count<S>; ++s)
     p.folds = p.folds || folds(regions_of(program, s, extents, given.boundaries), p.wraps);
+  p.mirrors = p.folds;
+  if constexpr (stet::detail::has_residual<S>)
+    p.mirrors =
+        p.mirrors || folds(regions_of(residual_program<S>::value, 0, extents, given.boundaries), p.wraps);
+  if (p.mirrors) {
+    p.costs.step = symmetric(p.costs.step);
+    p.costs.stage = symmetric(p.costs.stage);
+  }
   return p;
 }
 
@@ -78,6 +87,7 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
 struct request {
   cuda::strategy strategy = cuda::strategy::automatic;
   cuda::cache cache = cuda::cache::both;
+  int depth = 0; ///< steps between exchanges of resident; 0: the plan chooses
   std::int64_t l2_window = l2_off; ///< l2_off, l2_auto or bytes
   std::optional<double> l2_hit_ratio{};
 };
@@ -85,7 +95,7 @@ struct request {
 /// One way to run, with its predicted time or the reason why it cannot.
 struct alternative {
   cuda::strategy how;
-  cuda::cache where = cuda::cache::both; ///< of resident
+  cuda::cache where = cuda::cache::both; ///< of resident and resident_partial
   double seconds_per_step = 0;
   std::string limit{};   ///< the resource that takes the time
   std::string refusal{}; ///< empty when it can
@@ -95,7 +105,7 @@ struct alternative {
 /// The chosen way, and the others.
 struct plan {
   alternative chosen;
-  tiling tiles;           ///< of resident in shared memory
+  tiling tiles;           ///< of resident or resident_partial in shared memory
   register_tiling strips; ///< of resident in registers
   /// Shares of the cells by the level that holds them between two steps.
   double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
@@ -114,21 +124,124 @@ inline constexpr index graph_steps = 32;
 
 namespace detail {
 
+/// Bytes per second from memory. Measured on an H200: 75% of the peak in rank 1 and 2, 57% in rank 3.
+inline double memory_bandwidth(const problem& p, const device_facts& device) {
+  return (p.costs.rank == 3 ? 0.57 : 0.75) * (device.hbm_bytes_per_s > 0 ? device.hbm_bytes_per_s : 1e12);
+}
+
+/// Cells of rows as warps take them, 32 pieces at a time: short rows leave lanes idle.
+inline double lanes_of(const problem& p, double cells) {
+  const double width = 32.0 * p.costs.piece, nx = double(p.extents[2]);
+  return cells / nx * std::ceil(nx / width) * width;
+}
+
 inline alternative launches(const problem& p, const device_facts& device, bool graph) {
   alternative a{graph ? strategy::per_step_graph : strategy::per_step};
   if (graph && !p.same_every_step)
     a.refusal = "the stencil reads stet::step_index, which a replayed launch cannot follow";
-  // Measured on an H200: 4 µs and 2.5 µs from launch to launch; 75% of the memory's peak in rank 1 and 2, 57%
-  // in rank 3.
+  // Measured on an H200: 4 µs and 2.5 µs from launch to launch.
   const double latency = (graph ? 2.5e-6 : 4e-6) * p.costs.stages;
-  const double bandwidth =
-      (p.costs.rank == 3 ? 0.57 : 0.75) * (device.hbm_bytes_per_s > 0 ? device.hbm_bytes_per_s : 1e12);
-  // Warps take 32 pieces of a row: short rows leave lanes idle.
-  const double lanes = std::ceil(double(p.extents[2]) / (32 * p.costs.piece)) * 32 * p.costs.piece;
-  const double traffic = double(p.extents[0]) * double(p.extents[1]) * lanes * p.costs.bytes / bandwidth;
+  const double cells = double(p.extents[0]) * double(p.extents[1]) * double(p.extents[2]);
+  const double traffic = lanes_of(p, cells) * p.costs.bytes / memory_bandwidth(p, device);
   a.seconds_per_step = latency + traffic;
   a.limit = traffic > latency ? "memory bandwidth" : "launch latency";
   return a;
+}
+
+/// A way to run with what it needs, and the shares of the cells by the level that holds them between two steps.
+struct candidate {
+  alternative way;
+  tiling tiles{};
+  register_tiling strips{};
+  double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
+};
+
+inline double cells_of(const problem& p) {
+  return double(p.extents[0]) * double(p.extents[1]) * double(p.extents[2]);
+}
+inline std::array<bool, 3> wraps_of(const problem& p) {
+  return {p.wraps[0] > 0, p.wraps[1] > 0, p.wraps[2] > 0};
+}
+/// Dynamic shared memory that a block of the kernels in shared memory may have.
+inline std::int64_t dynamic_shared(const device_facts& device) {
+  return device.shared_per_block_optin - std::int64_t(resident_threads * sizeof(double)) - 16;
+}
+/// Why no kernel with a time loop can run; empty when they can.
+inline std::string no_loop(const problem& p, const device_facts& device) {
+  if (!device.cooperative_launch) return "the device has no cooperative launch";
+  if (*std::min_element(p.wraps.begin(), p.wraps.end()) < 0)
+    return "some fields are periodic along an axis and others are not";
+  return "";
+}
+
+inline candidate per_launch(const problem& p, const device_facts& device, bool graph) {
+  candidate c{launches(p, device, graph)};
+  (cells_of(p) * p.costs.bytes <= double(device.l2_bytes) ? c.in_l2 : c.in_memory) = 1;
+  return c;
+}
+
+inline candidate in_registers(const problem& p, const request& asked, const device_facts& device) {
+  candidate c{{strategy::resident, cache::registers}};
+  c.way.refusal = no_loop(p, device);
+  if (!c.way.refusal.empty()) return c;
+  c.way.refusal = asked.cache == cache::shared ? "the cache levels are limited to shared memory"
+                  : p.strips.cells == 0        ? "registers hold stencils of rank 2 with one stage"
+                  : p.checks                   ? "registers hold no run that checks a residual"
+                  : p.folds                    ? "registers hold fixed and periodic faces only"
+                                               : "";
+  if (!c.way.refusal.empty()) return c;
+  const auto choice = choose_register_tiling(p.costs, p.strips, p.extents, p.active_rows, p.wraps[1] > 0,
+                                             p.wraps[2] > 0, device, asked.cache == cache::both, asked.depth);
+  c.way.refusal = choice.refusal;
+  c.way.seconds_per_step = choice.seconds_per_step;
+  c.way.limit = "instructions and exchanges";
+  c.strips = choice.tiles;
+  c.in_registers = double(c.strips.registers) / std::max(1, c.strips.rows());
+  c.in_shared = 1 - c.in_registers;
+  return c;
+}
+
+inline candidate in_shared_memory(const problem& p, const request& asked, const device_facts& device) {
+  candidate c{{strategy::resident, cache::shared}};
+  c.way.refusal = no_loop(p, device);
+  if (c.way.refusal.empty() && asked.cache == cache::registers)
+    c.way.refusal = "the cache levels are limited to registers";
+  if (!c.way.refusal.empty()) return c;
+  const auto choice = choose_tiling(p.costs, p.extents, wraps_of(p), p.folds, device, dynamic_shared(device),
+                                    asked.depth);
+  c.way.refusal = choice.refusal;
+  c.way.seconds_per_step = choice.seconds_per_step;
+  c.way.limit = "shared memory and exchanges";
+  c.tiles = choice.tiles;
+  c.in_shared = 1;
+  return c;
+}
+
+inline candidate partly_in_shared_memory(const problem& p, const request& asked, const device_facts& device) {
+  candidate c{{strategy::resident_partial, cache::shared}};
+  c.way.refusal = no_loop(p, device);
+  if (c.way.refusal.empty() && asked.cache == cache::registers)
+    c.way.refusal = "the part that stays is held in shared memory";
+  if (!c.way.refusal.empty()) return c;
+  const auto choice =
+      choose_partial_tiling(p.costs, p.extents, wraps_of(p), p.folds, device, dynamic_shared(device));
+  c.way.refusal = choice.refusal;
+  c.tiles = choice.tiles;
+  const std::size_t axis = std::size_t(3 - p.costs.rank);
+  c.in_shared = double(c.tiles.cells[axis]) / double(p.extents[axis]);
+  const double cells = (1 - c.in_shared) * cells_of(p);
+  const bool from_l2 =
+      cells * p.costs.value_bytes * (p.costs.fields + p.costs.targets) <= 0.8 * double(device.l2_bytes);
+  (from_l2 ? c.in_l2 : c.in_memory) = 1 - c.in_shared;
+  // An estimate: half as many warps as launches have on a multiprocessor get less out of memory.
+  const double traffic =
+      lanes_of(p, cells) * p.costs.bytes /
+      (from_l2 ? l2_bytes_per_second(device) * c.tiles.blocks() : 0.8 * memory_bandwidth(p, device));
+  c.way.seconds_per_step = choice.seconds_per_step + traffic;
+  c.way.limit = traffic < choice.seconds_per_step ? "shared memory and exchanges"
+                : from_l2                         ? "L2 bandwidth"
+                                                  : "memory bandwidth";
+  return c;
 }
 
 } // namespace detail
@@ -137,8 +250,6 @@ inline alternative launches(const problem& p, const device_facts& device, bool g
 /// \throws stet::error when `asked` forces one that cannot, or a window that cannot be: the reason is in the
 /// message
 inline plan make_plan(const problem& p, const request& asked, const device_facts& device) {
-  constexpr std::int64_t static_shared = resident_threads * sizeof(double);
-  std::vector<alternative> all{detail::launches(p, device, false), detail::launches(p, device, true)};
   plan result;
   result.extents = p.extents;
   result.device = device.name;
@@ -149,48 +260,17 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
                                        row_pitch(p.extents[2], p.costs.value_bytes) * p.costs.value_bytes,
                                    device);
 
-  const std::string none = !device.cooperative_launch ? "the device has no cooperative launch"
-                           : *std::min_element(p.wraps.begin(), p.wraps.end()) < 0
-                               ? "some fields are periodic along an axis and others are not"
-                               : "";
-  const std::array<bool, 3> wraps{p.wraps[0] > 0, p.wraps[1] > 0, p.wraps[2] > 0};
-  alternative registers{strategy::resident, cache::registers};
-  registers.refusal = !none.empty()                  ? none
-                      : asked.cache == cache::shared ? "the cache levels are limited to shared memory"
-                      : p.strips.cells == 0 ? "registers hold stencils of rank 2 with one stage"
-                      : p.checks           ? "registers hold no run that checks a residual"
-                      : p.folds            ? "registers hold fixed and periodic faces only"
-                                           : "";
-  if (registers.refusal.empty()) {
-    const auto choice = choose_register_tiling(p.costs, p.strips, p.extents, int(p.active_rows[0]),
-                                               int(p.active_rows[1]), wraps[1], wraps[2], device,
-                                               getenv("DEPTH") ? atoi(getenv("DEPTH")) : 0);
-    registers.refusal = choice.refusal;
-    registers.seconds_per_step = choice.seconds_per_step;
-    registers.limit = "instructions and exchanges";
-    result.strips = choice.tiles;
-  }
-  alternative shared{strategy::resident, cache::shared};
-  shared.refusal = !none.empty()                     ? none
-                   : asked.cache == cache::registers ? "the cache levels are limited to registers"
-                                                     : "";
-  if (shared.refusal.empty()) {
-    const auto choice = choose_tiling(p.costs, p.extents, wraps, p.folds, device,
-                                      device.shared_per_block_optin - static_shared);
-    shared.refusal = choice.refusal;
-    shared.seconds_per_step = choice.seconds_per_step;
-    shared.limit = "shared memory and exchanges";
-    result.tiles = choice.tiles;
-  }
-  all.push_back(registers);
-  all.push_back(shared);
-
-  const alternative* best = nullptr;
+  std::vector<detail::candidate> all{detail::per_launch(p, device, false), detail::per_launch(p, device, true),
+                                     detail::in_registers(p, asked, device),
+                                     detail::in_shared_memory(p, asked, device),
+                                     detail::partly_in_shared_memory(p, asked, device)};
+  const detail::candidate* best = nullptr;
   std::string reason;
-  for (alternative& a : all) {
+  for (detail::candidate& c : all) {
+    alternative& a = c.way;
     if (asked.strategy != strategy::automatic)
       a.aside = a.how == asked.strategy ? "" : "not asked for";
-    else if ((a.how == strategy::resident && p.steps < 2) ||
+    else if ((is_resident(a.how) && p.steps < 2) ||
              (a.how == strategy::per_step_graph && p.steps < 2 * graph_steps))
       a.aside = "does not pay for so few steps"; // a launch of its own, or a capture
     if (!a.aside.empty()) continue;
@@ -199,23 +279,20 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
         reason = a.refusal;
       continue;
     }
-    if (!best || a.seconds_per_step < best->seconds_per_step) best = &a;
+    if (!best || a.seconds_per_step < best->way.seconds_per_step) best = &c;
   }
   if (!best)
     throw stet::error("strategy " + std::string(name_of(asked.strategy)), reason,
                       "use per_step, or leave the choice to the plan");
-  result.chosen = *best;
-  for (const alternative& a : all)
-    if (&a != best) result.others.push_back(a);
-  if (best->how != strategy::resident) {
-    const double bytes = double(p.extents[0]) * double(p.extents[1]) * double(p.extents[2]) * p.costs.bytes;
-    (bytes <= double(device.l2_bytes) ? result.in_l2 : result.in_memory) = 1;
-  } else if (best->where == cache::shared) {
-    result.in_shared = 1;
-  } else {
-    result.in_registers = double(result.strips.registers) / (result.strips.registers + result.strips.in_shared);
-    result.in_shared = 1 - result.in_registers;
-  }
+  result.chosen = best->way;
+  result.tiles = best->tiles;
+  result.strips = best->strips;
+  result.in_registers = best->in_registers;
+  result.in_shared = best->in_shared;
+  result.in_l2 = best->in_l2;
+  result.in_memory = best->in_memory;
+  for (const detail::candidate& c : all)
+    if (&c != best) result.others.push_back(c.way);
   return result;
 }
 

@@ -37,13 +37,16 @@ inline std::string to_text(const plan& p) {
   detail::print_to(text, "predicted  %.4g GCells/s", p.cells() / p.chosen.seconds_per_step * 1e-9);
   if (p.chosen.where == cache::registers)
     detail::print_to(text,
-                     "tiles      %d x %d blocks of %d x %d cells, %d rows per warp, exchange every %d steps",
-                     p.strips.count_y, p.strips.count_x, p.strips.owned_y, p.strips.owned_x, p.strips.rows,
-                     p.strips.depth);
+                     "tiles      %d x %d blocks of %d x %d cells with rings, %d rows per warp, %d of them in "
+                     "registers, exchange every %d steps",
+                     p.strips.y.count, p.strips.x.count, p.strips.y.held, p.strips.x.held, p.strips.rows(),
+                     p.strips.registers, p.strips.depth);
   if (p.chosen.where == cache::shared)
-    detail::print_to(text, "tiles      %d x %d x %d blocks of %d x %d x %d cells, exchange every %d steps",
+    detail::print_to(text, "tiles      %d x %d x %d blocks of %d x %d x %d cells, exchange %s",
                      p.tiles.count[0], p.tiles.count[1], p.tiles.count[2], p.tiles.size[0], p.tiles.size[1],
-                     p.tiles.size[2], p.tiles.depth);
+                     p.tiles.size[2],
+                     p.tiles.depth == 0 ? "after every stage"
+                                        : ("every " + std::to_string(p.tiles.depth) + " steps").c_str());
   detail::print_to(text, "cells in   registers %.0f%%, shared memory %.0f%%, L2 %.0f%%, memory %.0f%%",
                    100 * p.in_registers, 100 * p.in_shared, 100 * p.in_l2, 100 * p.in_memory);
   if (p.window.bytes > 0)

@@ -9,13 +9,17 @@ namespace stet::cuda {
 
 /// How the steps are carried out.
 enum class strategy {
-  automatic,      ///< the plan chooses
-  per_step,       ///< one launch per stage
-  per_step_graph, ///< the same, launches replayed from a CUDA graph
-  resident,       ///< one launch for all steps; all fields stay in registers and shared memory
+  automatic,        ///< the plan chooses
+  per_step,         ///< one launch per stage
+  per_step_graph,   ///< the same, launches replayed from a CUDA graph
+  resident,         ///< one launch for all steps; all fields stay in registers and shared memory
+  resident_partial, ///< the same for a part of the grid; the rest streams through memory at every step
 };
-inline constexpr std::array<std::string_view, 4> strategy_names{"auto", "per_step", "per_step_graph",
-                                                                "resident"};
+inline constexpr std::array<std::string_view, 5> strategy_names{"auto", "per_step", "per_step_graph",
+                                                                "resident", "resident_partial"};
+constexpr bool is_resident(strategy s) {
+  return s == strategy::resident || s == strategy::resident_partial;
+}
 constexpr std::string_view name_of(strategy s) { return strategy_names[static_cast<int>(s)]; }
 
 /// Where resident fields may stay.

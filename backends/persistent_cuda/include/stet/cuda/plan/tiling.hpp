@@ -3,10 +3,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <stet/analysis.hpp>
 #include <stet/boundary.hpp>
-#include <stet/cuda/device/rows.hpp>
+#include <stet/cuda/device/sweep.hpp>
 #include <stet/cuda/runtime/device_facts.hpp>
+#include <stet/unrolled.hpp>
 #include <string>
 
 /// How the resident strategy divides a grid among blocks. Host only, no CUDA: can be tested on any machine.
@@ -32,7 +34,18 @@ struct stencil_costs {
   int bytes = 0;       ///< per cell and step when the fields stream from memory
   int stages = 0;
   int writes = 0; ///< right-hand sides of all stages
+  int unit = 0;   ///< cells along the slide axis that a thread updates at once; of the stage with the fewest
 };
+
+constexpr reach sum(reach a, const reach& b) {
+  for (std::size_t i = 0; i < 3; ++i) a.low[i] += b.low[i], a.high[i] += b.high[i];
+  return a;
+}
+/// The same to both sides: beyond a mirror, what lies above is read below.
+constexpr reach symmetric(reach r) {
+  for (std::size_t i = 0; i < 3; ++i) r.low[i] = r.high[i] = std::max(r.low[i], r.high[i]);
+  return r;
+}
 
 template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
   constexpr auto& program = step_program<S>::value;
@@ -46,14 +59,14 @@ template <class S, class Real> constexpr stencil_costs stencil_costs_of() {
   c.piece = 16 / int(sizeof(Real));
   for (int s = 0; s < program.stage_count; ++s) {
     const reach r = reach_of(program, s, field_count<S>);
-    for (int a = 0; a < 3; ++a) {
-      c.step.low[a] += r.low[a];
-      c.step.high[a] += r.high[a];
-    }
+    c.step = sum(c.step, r);
     c.stage = merge(c.stage, r);
     c.flops += flops(program, s);
     c.writes += writes(program, s);
   }
+  c.unit = 4;
+  unrolled<stage_count<S>>(
+      [&](auto stage) { c.unit = std::min(c.unit, detail::resident_unit<S, stage(), Real>()); });
   if constexpr (stet::detail::has_residual<S>)
     c.stage = merge(c.stage, reach_of(residual_program<S>::value, -1, field_count<S>));
   return c;
@@ -65,17 +78,19 @@ inline double arithmetic_slots(const stencil_costs& c, const device_facts& devic
   return c.flops * 0.55 * (c.value_bytes == 8 ? std::max(1, device.single_to_double_ratio) : 1);
 }
 
-/// Tiles of a grid; all arrays are (z, y, x).
+/// Tiles of a grid, or of its first cells along its slowest axis; all arrays are (z, y, x).
 struct tiling {
+  std::array<int, 3> cells{1, 1, 1}; ///< in tiles
   std::array<int, 3> count{1, 1, 1}; ///< tiles along each axis
   std::array<int, 3> size{1, 1, 1};  ///< cells of a tile; the last ones of an axis may have fewer
   std::array<int, 3> ring_low{}, ring_high{};
   std::array<int, 3> held{1, 1, 1}; ///< size and rings; x is a multiple of a piece
-  int depth = 1;                    ///< steps between exchanges
+  int depth = 1;                    ///< steps between exchanges; 0: after every stage
   int slide_axis = 0;               ///< updates sweep along it, each moving an array by `slide`
   int slide = 0;                    ///< spare cells along slide_axis
-  int guard = 0;                    ///< cells before and after an array that may be read, never used
+  int guard = 0;                    ///< cells before an array that may be read, never used
   int array_cells = 0;              ///< of one field, spare and guards included
+  int exchanged = 0;                ///< at most, pieces of a field that a block publishes and fetches
   int face_cells = 0; ///< at most, cells of a block whose accesses cross a face: computed ahead of the others
   int blocks() const { return count[0] * count[1] * count[2]; }
   std::int64_t shared_bytes(const stencil_costs& c) const {
@@ -96,84 +111,171 @@ namespace detail {
 
 constexpr int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
-/// Completes a tiling of which count, size and depth are set. False when it cannot be used.
+/// How threads share the cells of a sweep: `cross` threads side by side, `units` of them along the slide
+/// axis.
+struct sweep {
+  int cross, units;
+  int bands() const { return (units + resident_threads / cross - 1) / (resident_threads / cross); }
+};
+/// \param steps whole steps that the ring must last for after the sweep
+inline sweep sweep_of(const tiling& t, const stencil_costs& c, int steps) {
+  const auto swept = [&](std::size_t a) {
+    const int unit = a == 2 ? c.piece : 1;
+    const int low = round_up(std::max(0, steps) * c.step.low[a], unit);
+    const int high = round_up(std::max(0, steps) * c.step.high[a], unit);
+    return round_up(t.size[a], unit) + std::min(t.ring_low[a], low) + std::min(t.ring_high[a], high);
+  };
+  const int pieces = swept(2) / c.piece;
+  if (c.rank == 1) return {1, pieces};
+  const int along = swept(std::size_t(3 - c.rank));
+  return {c.rank == 2 ? pieces : swept(1) * pieces, (along + c.unit - 1) / c.unit};
+}
+
+/// Completes a tiling of which cells, count, size and depth are set. False when it cannot be used.
 inline bool complete(tiling& t, const stencil_costs& c, const std::array<index, 3>& extents,
                      const std::array<bool, 3>& periodic, bool folds, std::int64_t shared_limit) {
-  for (int a = 0; a < 3; ++a) {
-    const bool open = t.count[a] > 1 || periodic[a];
+  for (std::size_t a = 0; a < 3; ++a) {
+    const bool open = t.count[a] > 1 || periodic[a] || t.cells[a] < extents[a];
     const int unit = a == 2 ? c.piece : 1;
     t.ring_low[a] = open ? round_up(std::max(t.depth * c.step.low[a], c.stage.low[a]), unit) : 0;
     t.ring_high[a] = open ? round_up(std::max(t.depth * c.step.high[a], c.stage.high[a]), unit) : 0;
-    if (t.size[a] > extents[a] + unit) return false;
+    if (t.size[a] > t.cells[a] + unit) return false;
     t.held[a] = round_up(t.size[a], unit) + t.ring_low[a] + t.ring_high[a];
   }
   const std::int64_t plane = std::int64_t(t.held[1]) * t.held[2];
-  const int x_reach = round_up(std::max(c.stage.low[2], c.stage.high[2]), c.piece);
-  t.slide_axis = 3 - c.rank;
-  const int along = std::max(c.stage.low[t.slide_axis], c.stage.high[t.slide_axis]);
-  t.slide = t.slide_axis == 2 ? round_up(along, c.piece) : along;
-  const std::int64_t slide_cells = t.slide * (t.slide_axis == 0 ? plane : t.slide_axis == 1 ? t.held[2] : 1);
-  const std::int64_t guard = std::max(c.stage.low[0], c.stage.high[0]) * plane +
-                             std::int64_t(std::max(c.stage.low[1], c.stage.high[1])) * t.held[2] + x_reach;
-  // Units of up to 4 cells along the slide axis may hang over its end.
-  const std::int64_t over = 4 * (t.slide_axis == 0 ? plane : t.slide_axis == 1 ? t.held[2] : c.piece);
-  const std::int64_t cells = plane * t.held[0] + slide_cells + 2 * guard + over;
+  const std::size_t slide_axis = std::size_t(3 - c.rank);
+  const auto cells_of = [&](std::size_t a, int n) { // n rows or planes of an array
+    return n * (a == 0 ? plane : a == 1 ? std::int64_t(t.held[2]) : 1);
+  };
+  const int along = std::max(c.stage.low[slide_axis], c.stage.high[slide_axis]);
+  t.slide_axis = int(slide_axis);
+  t.slide = slide_axis == 2 ? round_up(along, c.piece) : along;
+  // Read, never used: what lies beyond an axis without rings, a piece beyond an end of a row, and what units
+  // of up to 4 cells read that hang over the end of the slide axis.
+  std::int64_t before = round_up(std::max(c.stage.low[2], c.stage.high[2]), c.piece), after = before;
+  for (std::size_t a = 0; a < 2; ++a) {
+    before += cells_of(a, std::max(0, c.stage.low[a] - t.ring_low[a]));
+    after += cells_of(a, std::max(0, c.stage.high[a] - t.ring_high[a]));
+  }
+  const bool always_alike = c.stages == 1 && t.depth <= 1; // sweeps cover the tile and no more
+  const int over = always_alike ? round_up(t.size[slide_axis], c.unit) - t.size[slide_axis] : 3;
+  if (c.rank > 1) after += cells_of(slide_axis, over);
+  const std::int64_t cells = before + plane * t.held[0] + cells_of(slide_axis, t.slide) + after;
   std::int64_t inner = 1;
-  for (int a = 0; a < 3; ++a) {
-    const int faces = periodic[a]      ? 0
-                      : t.count[a] > 1 ? std::max(c.stage.low[a], c.stage.high[a])
-                                       : c.stage.low[a] + c.stage.high[a];
+  for (std::size_t a = 0; a < 3; ++a) {
+    const bool both = t.held[a] >= extents[a]; // one tile may touch both faces
+    const int faces = periodic[a] ? 0
+                      : both      ? c.stage.low[a] + c.stage.high[a]
+                                  : std::max(c.stage.low[a], c.stage.high[a]);
     inner *= std::max(0, t.held[a] - faces);
   }
   if (cells * c.fields * c.value_bytes > shared_limit) return false;
-  t.guard = int(guard);
+  t.guard = int(before);
   t.array_cells = int(cells);
   t.face_cells = folds ? int(plane * t.held[0] - inner) : 0;
   if (t.shared_bytes(c) > shared_limit) return false;
-  const int cross = t.slide_axis == 2 ? 1 : (t.slide_axis == 1 ? 1 : t.held[1]) * (t.held[2] / c.piece);
-  return cross <= resident_threads;
+
+  int unread = 1; // pieces that no other block reads; a last piece of a row may be read in part
+  for (std::size_t a = 0; a < 3; ++a) {
+    const int n = t.size[a] - t.ring_low[a] - t.ring_high[a];
+    unread *= std::max(0, a == 2 ? n / c.piece - 1 : n);
+  }
+  t.exchanged = t.held[0] * t.held[1] * (t.held[2] / c.piece + 1) - unread;
+  return sweep_of(t, c, c.stages == 1 ? t.depth - 1 : t.depth).cross <= resident_threads;
 }
 
 } // namespace detail
 
+/// Bytes per second that a multiprocessor moves from and to L2.
+inline double l2_bytes_per_second(const device_facts& device) {
+  return 24 * (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
+}
+
 /// The tiling of least predicted time, one tile per multiprocessor.
+/// \param part the first cells along the slowest axis that go into tiles
+/// \param depths to choose from
 /// \param folds whether accesses may cross a face that is neither fixed nor periodic
 /// \param shared_limit bytes of shared memory that one block may use
-inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<index, 3>& extents,
-                                   const std::array<bool, 3>& periodic, bool folds,
-                                   const device_facts& device, std::int64_t shared_limit) {
+inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<index, 3>& extents, index part,
+                                   std::initializer_list<int> depths, const std::array<bool, 3>& periodic,
+                                   bool folds, const device_facts& device, std::int64_t shared_limit) {
   tiling_choice best;
   best.refusal = "the fields do not fit into the shared memory of " + std::to_string(device.sm_count) +
                  " multiprocessors";
+  std::array<index, 3> n = extents;
+  n[std::size_t(3 - c.rank)] = part;
   constexpr index longest = 1 << 30;
-  if (extents[0] > longest || extents[1] > longest || extents[2] > longest) return best;
-  const index total = extents[0] * extents[1] * extents[2];
-  if (double(total) * c.fields * c.value_bytes > double(shared_limit) * device.sm_count) return best;
-  // Fitted to an H200: an exchange costs a grid barrier and two trips to L2; a third of the issue slots are
-  // used in rank 1 and 2, half as many in rank 3.
-  constexpr double exchange_seconds = 3e-6, barrier_seconds = 0.4e-6;
+  if (n[0] > longest || n[1] > longest || n[2] > longest) return best;
+  const double total = double(n[0]) * double(n[1]) * double(n[2]);
+  if (total * c.fields * c.value_bytes > double(shared_limit) * device.sm_count) return best;
+  // Estimates: an exchange costs a grid barrier and the way of its pieces to L2 and back; sweeps use a third
+  // of the issue slots, and two block barriers per band.
+  constexpr double exchange_seconds = 2e-6, band_seconds = 0.1e-6;
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
-  const double cells_per_second =
-      clock * 4 * 32 * (c.rank == 3 ? 0.175 : 0.34) / (arithmetic_slots(c, device) + 10 * c.writes);
-  for (int depth : {1, 2, 4, 8, 16})
-    for (int cz = 1; cz <= (c.rank == 3 ? device.sm_count : 1) && cz <= extents[0]; ++cz)
-      for (int cy = 1; cy * cz <= device.sm_count && cy <= extents[1]; ++cy) {
+  const double unit_seconds =
+      (arithmetic_slots(c, device) + 10 * c.writes) * c.unit * c.piece / (clock * 4 * 32 * 0.34);
+  for (int depth : depths)
+    for (int cz = 1; cz <= (c.rank == 3 ? device.sm_count : 1) && cz <= n[0]; ++cz)
+      for (int cy = 1; cy * cz <= device.sm_count && cy <= n[1]; ++cy) {
         const int cx_limit = device.sm_count / (cz * cy);
         for (int cx = 1; cx <= cx_limit; ++cx) {
           tiling t;
           t.depth = depth;
-          t.size = {int((extents[0] + cz - 1) / cz), int((extents[1] + cy - 1) / cy),
-                    detail::round_up(int((extents[2] + cx - 1) / cx), c.piece)};
-          for (int a = 0; a < 3; ++a) t.count[a] = int((extents[a] + t.size[a] - 1) / t.size[a]);
+          t.size = {int((n[0] + cz - 1) / cz), int((n[1] + cy - 1) / cy),
+                    detail::round_up(int((n[2] + cx - 1) / cx), c.piece)};
+          for (std::size_t a = 0; a < 3; ++a) {
+            t.cells[a] = int(n[a]);
+            t.count[a] = int((n[a] + t.size[a] - 1) / t.size[a]);
+          }
           if (!detail::complete(t, c, extents, periodic, folds, shared_limit)) continue;
-          const double held = double(t.held[0]) * t.held[1] * t.held[2];
-          const bool alone = t.blocks() == 1;
+          const detail::sweep sweep = detail::sweep_of(t, c, (depth - 1) / 2);
+          const double bands = sweep.bands();
+          const bool alone = t.blocks() == 1 && part == extents[std::size_t(3 - c.rank)];
+          const double exchange =
+              alone ? 0 : exchange_seconds + 16.0 * t.exchanged * c.targets / l2_bytes_per_second(device);
+          const double exchanges = depth == 0 ? c.stages : 1.0 / depth;
           const double seconds =
-              held / cells_per_second + barrier_seconds + (alone ? 0 : exchange_seconds / depth);
+              bands * (resident_threads * unit_seconds + c.stages * band_seconds) + exchanges * exchange;
           if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
           best = {t, seconds, ""};
         }
       }
+  return best;
+}
+
+/// The same for the whole grid.
+inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<index, 3>& extents,
+                                   const std::array<bool, 3>& periodic, bool folds,
+                                   const device_facts& device, std::int64_t shared_limit, int only_depth = 0) {
+  const index all = extents[std::size_t(3 - c.rank)];
+  return only_depth > 0
+             ? choose_tiling(c, extents, all, {only_depth}, periodic, folds, device, shared_limit)
+             : choose_tiling(c, extents, all, {1, 2, 4, 8, 16}, periodic, folds, device, shared_limit);
+}
+
+/// As much of the grid along its slowest axis as fits, but at most three quarters: the rest streams.
+inline tiling_choice choose_partial_tiling(const stencil_costs& c, const std::array<index, 3>& extents,
+                                           const std::array<bool, 3>& periodic, bool folds,
+                                           const device_facts& device, std::int64_t shared_limit) {
+  const index n = extents[std::size_t(3 - c.rank)], unit = c.rank == 1 ? c.piece : 1;
+  const auto tiles = [&](index units) {
+    return choose_tiling(c, extents, units * unit, {0}, periodic, folds, device, shared_limit);
+  };
+  tiling_choice best;
+  if (n <= unit) {
+    best.refusal = c.rank == 1 ? "the grid is a single piece of 16 bytes: there is nothing to split"
+                               : "the grid has one cell along its slowest axis: there is nothing to split";
+    return best;
+  }
+  best.refusal = "not even one row or plane of the fields fits into shared memory";
+  index fits = 0, too_many = std::max<index>(1, (n - (n + 3) / 4) / unit) + 1;
+  for (index units = too_many - 1; units > fits; units = (fits + too_many) / 2) {
+    const auto choice = tiles(units);
+    if (choice.refusal.empty())
+      best = choice, fits = units;
+    else
+      too_many = units;
+  }
   return best;
 }
 
