@@ -101,15 +101,13 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   __device__ __forceinline__ Real* slot(int field, int row) const {
     return slots + (field * (in_shared + first) + row) * row_cells;
   }
-  /// The last rows of the strip above, its last row at −1.
-  template <int F> __device__ __forceinline__ Real* above(int parity, int w) const {
-    return ends + (strip_ends_at<S>(F) + parity * strip_ends<S>() / 2 + (w + 1) * around::up_of(F)) * row_cells;
+  /// Where strip w (−1: what lies above the block) shows its last rows of a field.
+  template <int F> __device__ __forceinline__ Real* last_rows(int w) const {
+    return ends + (strip_ends_at<S>(F) + (w + 1) * around::up_of(F)) * row_cells;
   }
-  /// The first rows of the strip below, its first row at 0.
-  template <int F> __device__ __forceinline__ Real* below(int parity, int w) const {
-    return ends + (strip_ends_at<S>(F) + parity * strip_ends<S>() / 2 + (strip_warps + 1) * around::up_of(F) +
-                   (w + 1) * around::down_of(F)) *
-                      row_cells;
+  /// Where strip w (strip_warps: what lies below the block) shows its first rows.
+  template <int F> __device__ __forceinline__ Real* first_rows(int w) const {
+    return ends + (strip_ends_at<S>(F) + (strip_warps + 1) * around::up_of(F) + w * around::down_of(F)) * row_cells;
   }
 
   static __device__ __forceinline__ void load(const Real* from, Real (&to)[C]) {
@@ -127,34 +125,29 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     return *reinterpret_cast<const Real(*)[V]>(row + p * V);
   }
 
-  /// Before a sweep: shows the other warps the ends of the strip. A block barrier must follow.
-  __device__ __forceinline__ void show_ends(int parity) const {
+  /// Before a sweep: shows the other warps the ends of the strip. Block barriers are needed before and after.
+  __device__ __forceinline__ void show_ends() const {
     unrolled<fields>([&](auto f) {
       constexpr int up_f = around::up_of(f), down_f = around::down_of(f);
-      unrolled<up_f>([&](auto i) {
-        store(above<f>(parity, warp) + i * row_cells, cells[f][Rows - up_f + i]);
-      });
+      unrolled<up_f>([&](auto i) { store(last_rows<f>(warp) + i * row_cells, cells[f][Rows - up_f + i]); });
       if (in_shared > 0)
         unrolled<down_f>([&](auto i) {
           Real v[C];
           load(slot(f, i), v);
-          store(below<f>(parity, warp - 1) + i * row_cells, v);
+          store(first_rows<f>(warp) + i * row_cells, v);
         });
       else
-        unrolled<down_f>([&](auto i) {
-          store(below<f>(parity, warp - 1) + i * row_cells, cells[f][i]);
-        });
+        unrolled<down_f>([&](auto i) { store(first_rows<f>(warp) + i * row_cells, cells[f][i]); });
     });
   }
 
   /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells may keep their
   /// values: they do where `keep` is set
   template <bool Down, class Ends>
-  __device__ __forceinline__ void sweep(const grid<S, Real>& g, Real step_number, int parity,
-                                        const bool (&keep)[C]) {
+  __device__ __forceinline__ void sweep(const grid<S, Real>& g, Real step_number, const bool (&keep)[C]) {
     window_type w;
     if constexpr (Down) {
-      unrolled<up>([&](auto i) { enter_above<i() - up>(w, parity); });
+      unrolled<up>([&](auto i) { enter_above<i() - up>(w); });
       if (in_shared > 0) {
         unrolled<fields>([&](auto f) {
           unrolled<first>([&](auto i) { store(slot(f, in_shared + i), cells[f][i]); });
@@ -173,31 +166,31 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
           });
         }
       } else {
-        unrolled<first>([&](auto i) { enter_register<i()>(w, parity); });
+        unrolled<first>([&](auto i) { enter_register<i()>(w); });
         if constexpr (first > 0) prepare<0>(w);
       }
       unrolled<Rows>([&](auto j) {
-        enter_register<j() + first>(w, parity);
+        enter_register<j() + first>(w);
         if constexpr (first == 0 || j() + 1 < Rows) prepare<j() + (first > 0)>(w);
         update_registers<Ends, j()>(w, g, step_number, keep);
       });
     } else {
-      unrolled<down + last>([&](auto i) { enter_register<Rows + down - 1 - i()>(w, parity); });
+      unrolled<down + last>([&](auto i) { enter_register<Rows + down - 1 - i()>(w); });
       if constexpr (last > 0) prepare<Rows - 1>(w);
       unrolled<Rows>([&](auto i) {
         constexpr int j = Rows - 1 - i();
-        enter_register<j - last>(w, parity);
+        enter_register<j - last>(w);
         prepare<j - (last > 0)>(w);
         update_registers<Ends, j>(w, g, step_number, keep);
       });
 #pragma unroll 1
       for (int base = in_shared - window; base >= 0; base -= window) {
         Real ahead[fields][C];
-        load_slots_or_above<window - 1 < last>(base + window - 1 - last, ahead, parity);
+        load_slots_or_above<window - 1 < last>(base + window - 1 - last, ahead);
         unrolled<window>([&](auto i) {
           constexpr int k = window - 1 - i();
           enter_row<k - last>(w, ahead);
-          if constexpr (k > 0) load_slots_or_above<k - 1 < last>(base + k - 1 - last, ahead, parity);
+          if constexpr (k > 0) load_slots_or_above<k - 1 < last>(base + k - 1 - last, ahead);
           prepare<k - (last > 0)>(w);
           update_slots<k, Ends>(w, g, step_number, keep, base + k);
         });
@@ -206,16 +199,11 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   }
 
  private:
-  /// Whether the sweep of the rows in registers reads a row of a field.
-  template <int F, int Row> static constexpr bool wanted() {
-    return Row >= -around::up_of(F) && Row < Rows + around::down_of(F);
-  }
-
-  template <int Row> __device__ __forceinline__ void enter_above(window_type& w, int parity) const {
+  template <int Row> __device__ __forceinline__ void enter_above(window_type& w) const {
     unrolled<fields>([&](auto f) {
       if constexpr (-Row <= around::up_of(f)) {
         Real v[C];
-        load(above<f>(parity, warp - 1) + (around::up_of(f) + Row) * row_cells, v);
+        load(last_rows<f>(warp - 1) + (around::up_of(f) + Row) * row_cells, v);
         w.template enter<f, window_type::place(Row)>(v);
       }
     });
@@ -231,40 +219,27 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   __device__ __forceinline__ void load_slots(int row, Real (&to)[fields][C]) const {
     unrolled<fields>([&](auto f) { load(slot(f, row), to[f]); });
   }
-  /// Rows above the strip that nothing reads are the nearest that there is.
+  /// Where a row above the strip is; one that nothing reads may be any.
+  template <int F> __device__ __forceinline__ const Real* row_above(int row) const {
+    constexpr int up_f = around::up_of(F);
+    return up_f > 0 ? last_rows<F>(warp - 1) + ::max(0, up_f + row) * row_cells : ends;
+  }
   template <bool MayBeAbove>
-  __device__ __forceinline__ void load_slots_or_above(int row, Real (&to)[fields][C], int parity) const {
-    unrolled<fields>([&](auto f) {
-      constexpr int up_f = around::up_of(f);
-      const Real* from = slot(f, row);
-      if constexpr (MayBeAbove)
-        if (row < 0) {
-          if constexpr (up_f > 0)
-            from = above<f>(parity, warp - 1) + ::max(0, up_f + row) * row_cells;
-          else
-            from = slot(f, 0);
-        }
-      load(from, to[f]);
-    });
+  __device__ __forceinline__ void load_slots_or_above(int row, Real (&to)[fields][C]) const {
+    unrolled<fields>([&](auto f) { load(MayBeAbove && row < 0 ? row_above<f>(row) : slot(f, row), to[f]); });
   }
   /// Row `Row` of those in registers, or beyond.
-  template <int Row> __device__ __forceinline__ void enter_register(window_type& w, int parity) const {
+  template <int Row> __device__ __forceinline__ void enter_register(window_type& w) const {
     unrolled<fields>([&](auto f) {
-      if constexpr (wanted<f, Row>()) {
-        if constexpr (Row >= 0 && Row < Rows) {
-          w.template enter<f, window_type::place(Row)>(cells[f][Row]);
-        } else {
-          Real v[C];
-          if constexpr (Row < 0) {
-            const Real* from = in_shared > 0
-                                   ? slot(f, in_shared + Row)
-                                   : above<f>(parity, warp - 1) + (around::up_of(f) + Row) * row_cells;
-            load(from, v);
-          } else {
-            load(below<f>(parity, warp) + (Row - Rows) * row_cells, v);
-          }
-          w.template enter<f, window_type::place(Row)>(v);
-        }
+      if constexpr (Row >= 0 && Row < Rows) {
+        w.template enter<f, window_type::place(Row)>(cells[f][Row]);
+      } else if constexpr (Row < Rows + around::down_of(f)) {
+        Real v[C];
+        if constexpr (Row < 0)
+          load(in_shared > 0 ? slot(f, in_shared + Row) : row_above<f>(Row), v);
+        else
+          load(first_rows<f>(warp + 1) + (Row - Rows) * row_cells, v);
+        w.template enter<f, window_type::place(Row)>(v);
       }
     });
   }

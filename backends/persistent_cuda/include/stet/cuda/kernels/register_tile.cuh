@@ -76,11 +76,11 @@ template <int Low, int High> struct lane_ends {
 };
 
 /// What a block knows of its exchanges. In shared memory: registers are for cells.
+///
+/// Along y in rows of the tile, along x in lanes: what the block owns, and what of it no other block holds.
 struct exchange_facts {
-  int own_begin, own_end;     ///< rows of the tile that the block owns
-  int alone_begin, alone_end; ///< of these, rows that no other tile holds
-  int lane[32];               ///< of a lane's cells: the side (0 … 2) of the tile that owns them, and flags:
-  static constexpr int side = 3, shared = 4, outside = 8; ///< other tiles hold them, nobody owns them
+  int own_begin[2], own_end[2], alone_begin[2], alone_end[2]; ///< y, x
+  int lanes;        ///< those that hold cells of the grid
   int offset[3][3]; ///< by side in y and x: rows of 32 lanes from this tile's first cell to the same cell there
   int shift[3];     ///< by side in x: lanes
 };
@@ -109,18 +109,21 @@ template <class S, class Real, int Rows> struct register_block {
         tile_y(int(blockIdx.x) / given.t.x.count), tile_x(int(blockIdx.x) % given.t.x.count),
         strip(shared, given.t.in_shared, given.t.y.begin(tile_y) + warp * (given.t.in_shared + Rows),
               given.t.x.begin(tile_x) + lane * C) {
-    const axis_tiling &y = a.t.y, &x = a.t.x;
-    if (threadIdx.x < 32) {
-      const int side = strip.x < x.own_begin(tile_x) ? 0 : strip.x < x.own_begin(tile_x + 1) ? 1 : 2;
-      const bool shared_x = strip.x < x.shared_begin(tile_x) || strip.x + C > x.shared_end(tile_x);
-      facts.lane[lane] =
-          side | (shared_x ? exchange_facts::shared : 0) | (lane_there() ? 0 : exchange_facts::outside);
-    }
     if (threadIdx.x == 0) {
-      facts.own_begin = y.own_begin(tile_y) - strip.y;
-      facts.own_end = y.own_begin(tile_y + 1) - strip.y;
-      facts.alone_begin = y.shared_begin(tile_y) - strip.y;
-      facts.alone_end = y.shared_end(tile_y) - strip.y;
+      const axis_tiling &y = a.t.y, &x = a.t.x;
+      const auto along = [&](int axis, const axis_tiling& t, int tile, int unit) {
+        const auto relative = [&](int cell) {
+          const int i = (cell - t.begin(tile) + unit - 1) / unit;
+          return ::max(0, ::min(i, t.held / unit));
+        };
+        facts.own_begin[axis] = relative(t.own_begin(tile));
+        facts.own_end[axis] = relative(t.own_begin(tile + 1));
+        facts.alone_begin[axis] = relative(t.shared_begin(tile));
+        facts.alone_end[axis] = relative(t.shared_end(tile) / unit * unit);
+      };
+      along(0, y, tile_y, 1);
+      along(1, x, tile_x, C);
+      facts.lanes = x.periodic ? 32 : ::min(32, (int(a.g.extents[2]) - x.begin(tile_x) + C - 1) / C);
       for (int j = 0; j < 3; ++j) {
         facts.shift[j] = x.distance(tile_x, j - 1) / C;
         for (int i = 0; i < 3; ++i)
@@ -132,27 +135,53 @@ template <class S, class Real, int Rows> struct register_block {
     __syncthreads();
   }
 
-  __device__ __forceinline__ bool lane_there() const { return a.t.x.periodic || strip.x < a.g.extents[2]; }
+  __device__ __forceinline__ bool lane_there() const { return lane < facts.lanes; }
   /// The strip's first row in the tile.
   __device__ __forceinline__ int before() const { return warp * strip.rows(); }
+  /// The side (0 … 2) of the tile that owns a lane's cells.
+  __device__ __forceinline__ int side_of(int l) const {
+    return l < facts.own_begin[1] ? 0 : l < facts.own_end[1] ? 1 : 2;
+  }
 
-  /// The lane's cells of a field in the strip's first row, where the tile on a side (0 … 2 along y and x) shows them.
+  /// This lane's cells of a field in the strip's first row, where the tile on a side along y and x shows them.
   __device__ __forceinline__ Real* shown(int in_half, int field, int side_y, int side_x) const {
     const int row = facts.offset[side_y][side_x] + field * a.t.y.held + before();
     return a.exchanged + index(in_half) * a.t.exchange_cells(fields) + index(row) * row_cells +
            (lane + facts.shift[side_x]) * V;
   }
 
-  template <int F> __device__ __forceinline__ void show(const row_set& wanted, Real* to) {
-#pragma unroll 1
-    for (int row = 0; row < strip.in_shared; ++row)
-      if (wanted.has(row))
+  /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing registers.
+  template <int F> __device__ __forceinline__ void show_slot(int row, int l, Real* to) const {
+    const int at = row * row_cells + (l - lane) * V;
 #pragma unroll
-        for (int p = 0; p < Pieces; ++p) {
-          Real v[V];
-          load_piece(strip.slot(F, row) + p * 32 * V, v);
-          store_piece(to + row * row_cells + p * 32 * V, v);
-        }
+    for (int p = 0; p < Pieces; ++p) {
+      Real v[V];
+      load_piece(strip.slot(F, 0) + at + p * 32 * V, v);
+      store_piece(to + at + p * 32 * V, v);
+    }
+  }
+  template <int F> __device__ __forceinline__ void fetch_slot(int row, int l, const Real* from) const {
+    const int at = row * row_cells + (l - lane) * V;
+#pragma unroll
+    for (int p = 0; p < Pieces; ++p)
+      __pipeline_memcpy_async(strip.slot(F, 0) + at + p * 32 * V, from + at + p * 32 * V, 16);
+  }
+  /// Calls f(row, l) for rows [begin, end) in shared memory and the lanes outside [lane_begin, lane_end), up to
+  /// `lanes`: these are few, so that the lanes of the warp share all rows.
+  template <class Call>
+  __device__ __forceinline__ void beside(int begin, int end, int first_lane, int lane_begin, int lane_end, int lanes,
+                                         Call&& f) const {
+    begin = ::max(0, begin);
+    end = ::min(end, strip.in_shared);
+    const int low = lane_begin - first_lane, each = low + ::max(0, lanes - lane_end);
+    if (end <= begin || each <= 0) return;
+    for (int i = lane; i < (end - begin) * each; i += 32) {
+      const int k = i % each;
+      f(begin + i / each, k < low ? first_lane + k : lane_end + k - low);
+    }
+  }
+
+  template <int F> __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
     to += strip.in_shared * row_cells;
     unsigned mask[words];
 #pragma unroll
@@ -163,13 +192,7 @@ template <class S, class Real, int Rows> struct register_block {
                            strip_type::part(strip.cells[F][row], p));
     });
   }
-  template <int F> __device__ __forceinline__ void fetch(const row_set& wanted, const Real* from) {
-#pragma unroll 1
-    for (int row = 0; row < strip.in_shared; ++row)
-      if (wanted.has(row))
-#pragma unroll
-        for (int p = 0; p < Pieces; ++p)
-          __pipeline_memcpy_async(strip.slot(F, row) + p * 32 * V, from + row * row_cells + p * 32 * V, 16);
+  template <int F> __device__ __forceinline__ void fetch_registers(const row_set& wanted, const Real* from) {
     from += strip.in_shared * row_cells;
     unsigned mask[words];
 #pragma unroll
@@ -179,7 +202,6 @@ template <class S, class Real, int Rows> struct register_block {
       fetch_if<row % 32>(mask[row / 32], from + row * row_cells + p * 32 * V,
                          strip_type::part(strip.cells[F][row], p));
     });
-    __pipeline_commit();
   }
 
   /// The lane's cells in the grid.
@@ -193,7 +215,7 @@ template <class S, class Real, int Rows> struct register_block {
   static __device__ __forceinline__ void copy(const Real* from, int from_stride, Real* to, int to_stride) {
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
-      Real v[V];
+      Real v[V]{};
       fetch_if<0>(1, from + p * from_stride, v);
       store_piece(to + p * to_stride, v);
     }
@@ -208,7 +230,9 @@ template <class S, class Real, int Rows> struct register_block {
 #pragma unroll 4
         for (int row = 0; row < strip.rows(); ++row)
           copy(in_grid(a.g.state[f], strip.y + row), V, own + row * row_cells, 32 * V);
-      fetch<f>({0, lane_there() ? strip.rows() : 0}, own);
+      const int wanted = lane_there() ? strip.rows() : 0;
+      for (int row = 0; row < ::min(wanted, strip.in_shared); ++row) fetch_slot<f>(row, lane, own);
+      fetch_registers<f>({0, wanted}, own);
       const auto edge = [&](Real* to, int first, int count) {
         for (int i = 0; i < count; ++i) {
           Real v[C]{};
@@ -219,58 +243,78 @@ template <class S, class Real, int Rows> struct register_block {
           strip_type::store(to + i * row_cells, v);
         }
       };
-      for (int parity = 0; parity < 2; ++parity) {
-        if (warp == 0)
-          edge(strip.template above<f>(parity, -1), strip.y - around::up_of(f), around::up_of(f));
-        if (warp == strip_warps - 1)
-          edge(strip.template below<f>(parity, strip_warps - 1), strip.y + strip.rows(), around::down_of(f));
-      }
+      if (warp == 0) edge(strip.template last_rows<f>(-1), strip.y - around::up_of(f), around::up_of(f));
+      if (warp == strip_warps - 1)
+        edge(strip.template first_rows<f>(strip_warps), strip.y + strip.rows(), around::down_of(f));
     });
+    __pipeline_commit();
     __pipeline_wait_prior(0);
   }
 
   /// Fresh rings: every block shows the cells that others hold in rings, and takes its own from them.
   __device__ __forceinline__ void exchange() {
-    const int code = facts.lane[lane], side_x = code & exchange_facts::side;
-    const bool shared_x = code & exchange_facts::shared;
-    unrolled<assigned_count<S>>([&](auto f) {
-      const int begin = facts.own_begin - before(), end = facts.own_end - before();
-      show<f>({begin, side_x == 1 ? end : begin, facts.alone_begin - before(),
-               shared_x ? facts.alone_begin - before() : facts.alone_end - before()},
-              shown(half, f, 1, 1));
-    });
+    __syncwarp(); // lanes look at each other's slots
+    {
+      const int begin = facts.own_begin[0] - before(), end = facts.own_end[0] - before();
+      const int alone_begin = facts.alone_begin[0] - before(), alone_end = facts.alone_end[0] - before();
+      const bool own = side_of(lane) == 1, alone = lane >= facts.alone_begin[1] && lane < facts.alone_end[1];
+      unrolled<assigned_count<S>>([&](auto f) {
+        Real* const to = shown(half, f, 1, 1);
+        if (own)
+          for (int row = ::max(0, begin); row < ::min(end, strip.in_shared); ++row)
+            if (row < alone_begin || row >= alone_end) show_slot<f>(row, lane, to);
+        beside(alone_begin, alone_end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1],
+               facts.own_end[1], [&](int row, int l) { show_slot<f>(row, l, to); });
+        show_registers<f>({begin, own ? end : begin, alone_begin, alone ? alone_end : alone_begin}, to);
+      });
+    }
     cooperative_groups::this_grid().sync();
+    const int side_x = side_of(lane);
 #pragma unroll 1
     for (int side_y = 0; side_y < 3; ++side_y) {
-      const int begin = side_y == 0 ? 0 : (side_y == 1 ? facts.own_begin : facts.own_end) - before();
-      const int end = side_y == 2 ? strip.rows() : (side_y == 1 ? facts.own_end : facts.own_begin) - before();
+      const int begin = side_y == 0 ? 0 : (side_y == 1 ? facts.own_begin[0] : facts.own_end[0]) - before();
+      const int end = side_y == 2 ? strip.rows() : (side_y == 1 ? facts.own_end[0] : facts.own_begin[0]) - before();
       if (begin >= strip.rows() || end <= 0) continue;
-      const bool wanted = !(code & exchange_facts::outside) && (side_x != 1 || side_y != 1);
-      unrolled<assigned_count<S>>(
-          [&](auto f) { fetch<f>({begin, wanted ? end : begin}, shown(half, f, side_y, side_x)); });
+      const bool wanted = lane_there() && (side_x != 1 || side_y != 1);
+      unrolled<assigned_count<S>>([&](auto f) {
+        if (side_y != 1 && wanted) {
+          const Real* const from = shown(half, f, side_y, side_x);
+          for (int row = ::max(0, begin); row < ::min(end, strip.in_shared); ++row) fetch_slot<f>(row, lane, from);
+        }
+        if (side_y == 1)
+          beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes, [&](int row, int l) {
+            const int side = side_of(l);
+            fetch_slot<f>(row, l, shown(half, f, 1, side));
+          });
+        fetch_registers<f>({begin, wanted ? end : begin}, shown(half, f, side_y, side_x));
+      });
     }
+    __pipeline_commit();
     __pipeline_wait_prior(0);
+    __syncwarp();
     half ^= 1;
   }
 
   template <bool Down, class Ends> __device__ __forceinline__ void step(index number) {
-    strip.show_ends(Down);
+    __syncthreads(); // the ends of the last step have been read
+    strip.show_ends();
     __syncthreads();
     bool keep[C];
 #pragma unroll
     for (int i = 0; i < C; ++i) keep[i] = strip.x + i < a.active_x[0] || strip.x + i >= a.active_x[1];
-    strip.template sweep<Down, Ends>(a.g, static_cast<Real>(number), Down, keep);
+    strip.template sweep<Down, Ends>(a.g, static_cast<Real>(number), keep);
   }
 
   /// Strips into fields, and the rows that no strip holds.
   __device__ __forceinline__ void store() {
     cooperative_groups::this_grid().sync(); // the halves are written again
-    const int begin = ::max(0, facts.own_begin - before()), end = ::min(strip.rows(), facts.own_end - before());
-    const bool lane_owned = (facts.lane[lane] & exchange_facts::side) == 1 && lane_there();
+    const int begin = ::max(0, facts.own_begin[0] - before()), end = ::min(strip.rows(), facts.own_end[0] - before());
+    const bool lane_owned = side_of(lane) == 1 && lane_there();
     unrolled<assigned_count<S>>([&](auto f) {
       Real* const own = shown(0, f, 1, 1);
-      show<f>({begin, lane_owned ? end : begin}, own);
+      show_registers<f>({begin, lane_owned ? end : begin}, own);
       if (!lane_owned) return;
+      for (int row = begin; row < ::min(end, strip.in_shared); ++row) show_slot<f>(row, lane, own);
 #pragma unroll 4
       for (int row = begin; row < end; ++row)
         copy(own + row * row_cells, 32 * V, in_grid(a.g.next[f], strip.y + row), V);

@@ -121,14 +121,14 @@ template <class S> struct strip_reach {
 
 };
 
-/// Rows that the ends of a block's strips take in shared memory, twice; and where those of a field begin.
+/// Where in shared memory the ends of a block's strips begin that belong to a field, in rows; and their number.
 template <class S> constexpr int strip_ends_at(int field) {
   int rows = 0;
   for (int f = 0; f < field; ++f)
     rows += (strip_warps + 1) * (strip_reach<S>::up_of(f) + strip_reach<S>::down_of(f));
   return rows;
 }
-template <class S> constexpr int strip_ends() { return 2 * strip_ends_at<S>(field_count<S>); }
+template <class S> constexpr int strip_ends() { return strip_ends_at<S>(field_count<S>); }
 
 } // namespace detail
 
@@ -151,17 +151,18 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
   strip_shape s;
   if constexpr (has_strips<S>) {
     using around = detail::strip_reach<S>;
-    s.cells = 4;
+    // Wide rings waste less of wider rows; two pieces for double, so that shuffles and rings do not dominate.
+    constexpr int pieces = (around::widest >= 3 ? 2 : 1) * int(sizeof(Real)) / 4;
+    s.cells = pieces * 16 / int(sizeof(Real));
     s.fields = field_count<S>;
     s.window = around::window;
     s.behind = around::down + around::early;
     s.ends = detail::strip_ends<S>();
-    s.row_bytes = 32 * s.cells * int(sizeof(Real));
-    const int words = s.cells * int(sizeof(Real)) / 4;
+    s.row_bytes = 512 * pieces;
     int sides = 0; // of the window, in registers
     for (int f = 0; f < s.fields; ++f) sides += 2 * around::beside(f) * s.window * int(sizeof(Real)) / 4;
     // Beside its rows a sweep of a 5-point star takes 85 registers, 110 in double.
-    const int most = (255 - (words > 4 ? 110 : 85) - sides) / words / s.fields;
+    const int most = (255 - (sizeof(Real) == 8 ? 110 : 85) - sides) / (4 * pieces) / s.fields;
     const int least = std::max(around::up, around::down) + around::early;
     s.registers = {std::max(least, std::min(6, most)), std::max(least, most / 2), std::max(least, most)};
   }
