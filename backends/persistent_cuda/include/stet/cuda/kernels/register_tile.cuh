@@ -330,12 +330,15 @@ template <class S, class Real, int Rows> struct register_block {
   template <class Ends> __device__ __forceinline__ void run() {
     load();
     int since = 0; // steps since the rings were fresh
-    for (index done = 0;; done += 2) {
+    constexpr int each = around::alternate ? 2 : 1;
+    for (index done = 0;; done += each) {
       step<true, Ends>(a.first_step + done);
       if (done + 1 == a.steps) return store();
-      step<false, Ends>(a.first_step + done + 1);
-      if (done + 2 == a.steps) return store();
-      since += 2;
+      if constexpr (around::alternate) {
+        step<false, Ends>(a.first_step + done + 1);
+        if (done + 2 == a.steps) return store();
+      }
+      since += each;
       if (since == a.t.depth) {
         exchange();
         since = 0;

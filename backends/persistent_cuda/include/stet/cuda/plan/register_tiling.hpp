@@ -117,6 +117,12 @@ template <class S> struct strip_reach {
     return 0;
   }();
   static constexpr int window = up + down + 1 + early;
+  /// Whether sweeps down and up alternate, which saves a move per cell, or all go down, which halves the code.
+#ifdef STET_ALT
+  static constexpr bool alternate = STET_ALT;
+#else
+  static constexpr bool alternate = true;
+#endif
   static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
 
 };
@@ -139,6 +145,7 @@ template <class S> inline constexpr bool has_strips = rank_of<S> == 2 && stage_c
 struct strip_shape {
   std::array<int, 3> registers{}; ///< rows in registers for which there are kernels
   int cells = 0;                  ///< of a lane in a row
+  bool alternate = true;          ///< depths are even
   int fields = 0, window = 0, behind = 0, ends = 0, row_bytes = 0;
 
   constexpr std::int64_t shared_bytes(int in_shared) const {
@@ -165,6 +172,10 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     const int most = (255 - (sizeof(Real) == 8 ? 110 : 85) - sides) / (4 * pieces) / s.fields;
     const int least = std::max(around::up, around::down) + around::early;
     s.registers = {std::max(least, std::min(6, most)), std::max(least, most / 2), std::max(least, most)};
+#ifdef STET_R
+    s.registers = {STET_R, STET_R, STET_R};
+#endif
+    s.alternate = around::alternate;
   }
   return s;
 }
@@ -189,7 +200,8 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
   const int reach_y = std::max(c.step.low[1], c.step.high[1]);
   const int reach_x = std::max(c.step.low[2], c.step.high[2]);
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
-  for (int depth : {2, 4, 6, 8, 12, 16}) {
+  for (int depth : {1, 2, 4, 6, 8, 12, 16}) {
+    if (depth % 2 == 1 && s.alternate) continue;
     if (only_depth > 0 && depth != only_depth) continue;
     axis_tiling x{int(extents[2]), 0, detail::round_up(int(extents[2]), s.cells), 32 * s.cells,
                   detail::round_up(depth * reach_x, s.cells), 1, s.cells, periodic_x};
