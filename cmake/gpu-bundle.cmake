@@ -30,8 +30,8 @@ foreach(library IN ITEMS PNG ZLIB)
     message(FATAL_ERROR "gpu-bundle: there is no static library for ${library}: set ${library}_LIBRARY to one.")
   endif()
 endforeach()
-# Without unused sections the C++ library takes half the space.
-add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections)
+# Without unused sections and relocations the C++ library takes half the space.
+add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections -no-pie)
 
 # Google Benchmark is built here, as Debian's package has a shared library only. FETCHCONTENT_SOURCE_DIR_BENCHMARK
 # names a source folder that is there already.
