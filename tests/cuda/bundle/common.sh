@@ -49,7 +49,7 @@ limited() { # log seconds program [argument...]
   local log=$1 seconds=$2
   shift 2
   # The outer redirection is for what the shell itself says of a program that aborts.
-  { (cd "$out" && exec timeout -k 10 "$seconds" stdbuf -oL -eL "$@") >"$log" 2>&1 </dev/null; } 2>/dev/null
+  { (cd "$out" && exec timeout -k 10 "$seconds" "$@") >"$log" 2>&1 </dev/null; } 2>/dev/null
 }
 report() { # name passed failed skipped not-run seconds [line...]
   local name=$1 text

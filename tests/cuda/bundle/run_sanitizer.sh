@@ -6,8 +6,10 @@
 #   run_sanitizer.sh racecheck           checks whose names contain one of these words: <tool>_<program>
 #   run_sanitizer.sh --gtest_filter=...  instead of the short list
 #
-# Looks for compute-sanitizer in PATH, then in /usr/local/cuda/bin. LIMIT, TOTAL, JOBS and exit status: see run_tests.sh.
+# Looks for compute-sanitizer in PATH, then in /usr/local/cuda/bin. LIMIT (120), TOTAL, JOBS and exit status: see
+# run_tests.sh.
 set -uo pipefail
+: "${LIMIT:=120}"
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 tool_path=$(command -v compute-sanitizer || command -v /usr/local/cuda/bin/compute-sanitizer || true)

@@ -90,7 +90,7 @@ tally() { # log exit-status
 run_unit() { # kind name shard shards program [argument...]
   local kind=$1 name=$2 shard=$3 shards=$4 begin=$SECONDS log=$out/$2.log seconds status
   shift 4
-  local command=("$here/bin/$1" "${@:2}")
+  local command=(stdbuf -oL -eL "$here/bin/$1" "${@:2}")
   seconds=$(seconds_left)
   if ((seconds < 5)); then
     report "$name" 0 0 0 1 0
