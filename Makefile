@@ -32,10 +32,11 @@ test: setup ## Build everything and run all tests
 	cmake --build --preset $(PRESET) -j $(JOBS)
 	ctest --preset $(PRESET) -j $(JOBS)
 
+gpu-bundle: BUILD = build-gpu-bundle
 gpu-bundle: setup ## Tests and benchmarks that run on another machine with a GPU (build-gpu-bundle/bundle)
-	cmake -G Ninja -S . -B build-gpu-bundle -DCMAKE_PROJECT_stet_INCLUDE='$(CURDIR)/cmake/gpu-bundle.cmake' \
+	cmake -G Ninja -S . -B $(BUILD) -DCMAKE_PROJECT_stet_INCLUDE='$(CURDIR)/cmake/gpu-bundle.cmake' \
 	  $(CMAKE_ARGS) -DSTET_ACCEPTANCE_DIR='$(abspath $(STET_ACCEPTANCE_DIR))'
-	cmake --build build-gpu-bundle -j $(JOBS) --target gpu_bundle
+	cmake --build $(BUILD) -j $(JOBS) --target gpu_bundle
 
 format: setup ## Format all sources with clang-format 14
 	@cmake/format.sh
@@ -44,4 +45,4 @@ check-format: setup ## Fail when a source is not formatted
 	@cmake/format.sh --check
 
 clean: ## Remove all build folders
-	rm -rf build build-debug build-sanitize build-cuda build-gpu-bundle
+	rm -rf build build-debug build-sanitize build-cuda build-gpu-bundle build-gpu-ptx

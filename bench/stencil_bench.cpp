@@ -65,7 +65,7 @@ std::vector<grid> grids(bool full, int rank) {
     return rank == 2 ? std::vector<grid>{{{1024, 1024}, 20}} : std::vector<grid>{{{128, 128, 128}, 10}};
   if (rank == 2)
     return {{{8192, 8192}, 1000}, {{3072, 3072}, 1000}, {{2048, 2048}, 1000}, {{4099, 8191}, 1000}};
-  return {{{512, 512, 512}, 200}, {{256, 256, 256}, 1000}, {{251, 509, 383}, 200}};
+  return {{{512, 512, 512}, 200}, {{256, 256, 256}, 1000}, {{192, 192, 192}, 1000}, {{251, 509, 383}, 200}};
 }
 
 const char* name_of(precision p) { return p == precision::single ? "float" : "double"; }

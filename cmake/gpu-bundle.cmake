@@ -4,9 +4,9 @@
 #   cmake -G Ninja -B build-gpu-bundle -DCMAKE_PROJECT_stet_INCLUDE=cmake/gpu-bundle.cmake
 #   cmake --build build-gpu-bundle --target gpu_bundle     -> build-gpu-bundle/bundle, less than 60 MB
 #
-#   bundle/bin   programs, stripped             bundle/run_tests.sh   all tests, one line per program
-#   bundle/lib   the C++ library and whatever   bundle/run_bench.sh   the benchmark, as JSON
-#                else is not in the programs    bundle/build-info     commit, date, compilers
+#   bundle/bin          programs, stripped             bundle/run_tests.sh       all tests, one line per unit
+#   bundle/build-info   commit, date, compilers        bundle/run_sanitizer.sh   compute-sanitizer on a few of them
+#                                                      bundle/run_bench.sh       benchmarks, as JSON
 
 # --- What is built -------------------------------------------------------------------------------------------
 # -D on the command line comes first: -DSTET_SUITE=short leaves out most tests, and compiles in minutes, not in an hour.
@@ -19,16 +19,33 @@ set(STET_CUDA_ARCHITECTURES 90-real CACHE STRING "") # no PTX: half as large
 add_compile_options(
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<VERSION_GREATER_EQUAL:$<CUDA_COMPILER_VERSION>,12.8>>:--compress-mode=size>")
 
-# --- Libraries -----------------------------------------------------------------------------------------------
-# Static but for the C++ library, which would be as large as most programs; it comes along in lib/.
+# --- Libraries: all static -----------------------------------------------------------------------------------
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 set(Boost_USE_STATIC_LIBS ON)
 set(ZLIB_USE_STATIC_LIBS ON)
 find_library(PNG_LIBRARY NAMES libpng.a libpng16.a)
 find_library(ZLIB_LIBRARY NAMES libz.a)
-set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
-add_link_options(-Wl,--disable-new-dtags) # libraries, too, find theirs there
+foreach(library IN ITEMS PNG ZLIB)
+  if(NOT ${library}_LIBRARY)
+    message(FATAL_ERROR "gpu-bundle: there is no static library for ${library}: set ${library}_LIBRARY to one.")
+  endif()
+endforeach()
+# Without unused sections and relocations the C++ library takes half the space.
+add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections -no-pie)
+
+# Google Benchmark is built here, as Debian's package has a shared library only. FETCHCONTENT_SOURCE_DIR_BENCHMARK
+# names a source folder that is there already.
+include(FetchContent)
+find_program(apt_get apt-get NO_CACHE)
+if(apt_get)
+  set(benchmark_origin DOWNLOAD_COMMAND "${CMAKE_CURRENT_LIST_DIR}/debian-source.sh" benchmark <SOURCE_DIR>)
+else()
+  set(benchmark_origin GIT_REPOSITORY https://github.com/google/benchmark.git GIT_TAG v1.7.1)
+endif()
+FetchContent_Declare(benchmark ${benchmark_origin} OVERRIDE_FIND_PACKAGE SYSTEM)
+foreach(part IN ITEMS TESTING INSTALL INSTALL_DOCS WERROR)
+  set(BENCHMARK_ENABLE_${part} OFF CACHE BOOL "")
+endforeach()
 
 # --- What is collected -----------------------------------------------------------------------------------------
 function(stet_programs_below folder result)
@@ -54,18 +71,6 @@ function(stet_gpu_bundle)
     endif()
   endforeach()
 
-  set(shared "")
-  foreach(name IN ITEMS libstdc++.so.6 libgcc_s.so.1)
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE file
-      OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    list(APPEND shared "${file}")
-  endforeach()
-  find_package(benchmark REQUIRED)
-  get_target_property(benchmark_type benchmark::benchmark TYPE)
-  if(benchmark_type STREQUAL "SHARED_LIBRARY") # often there is no other
-    list(APPEND shared $<TARGET_FILE:benchmark::benchmark>)
-  endif()
-
   set(files "")
   foreach(target IN LISTS programs)
     list(APPEND files $<TARGET_FILE:${target}>)
@@ -73,7 +78,7 @@ function(stet_gpu_bundle)
   add_custom_target(gpu_bundle
     COMMAND ${PROJECT_SOURCE_DIR}/cmake/gpu-bundle.sh ${PROJECT_BINARY_DIR}/bundle ${CMAKE_STRIP}
             "nvcc ${CMAKE_CUDA_COMPILER_VERSION} (${CMAKE_CUDA_ARCHITECTURES}), ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
-            ${files} -- ${shared}
+            ${files}
     DEPENDS ${programs} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM USES_TERMINAL
     COMMENT "Collecting the bundle")
 endfunction()

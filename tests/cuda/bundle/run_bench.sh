@@ -1,16 +1,34 @@
 #!/usr/bin/env bash
-# The benchmark at the published sizes, as Google Benchmark's JSON in ${OUT:-results}/bench.json. Options go to
-# stencil_bench, for instance --benchmark_filter=2d5pt or --suite=small.
+# Benchmarks at published sizes, as Google Benchmark's JSON in ${OUT:-results}/bench.json: medians of five repetitions.
+#
+#   run_bench.sh                                   the rows below
+#   run_bench.sh --benchmark_filter='^suite/3d'    others of the suite; all options go to stencil_bench
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-out=${OUT:-results}
-mkdir -p "$out"
-told() { sed -n "s/^$1=//p" "$here/build-info" 2>/dev/null; }
-asked() { nvidia-smi --query-gpu="$1" --format=csv,noheader 2>/dev/null | head -n 1 || true; }
-context="commit=$(told commit),built=$(told built),device=$(asked name),driver=$(asked driver_version)"
-"$here/bin/stencil_bench" --suite=full --benchmark_out="$out/bench.json" --benchmark_out_format=json \
-  --benchmark_context="$context" "$@"
-if [[ ! -s $out/bench.json ]]; then
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+
+rows=(
+  '2d5pt/(float|double)/8192x8192/persistent_cuda:per_step'
+  '2d5pt/(float|double)/2048x2048/persistent_cuda:resident'
+  '2d5pt/float/3072x3072/persistent_cuda:resident'
+  '2d5pt/double/3072x3072/persistent_cuda:resident_partial'
+  '(2ds9pt|2d9pt|2d25pt)/(float|double)/2048x2048/persistent_cuda:resident'
+  '2d13pt/float/3072x3072/persistent_cuda:resident'
+  '2d13pt/double/3072x3072/persistent_cuda:resident_partial'
+  '3d7pt/float/192x192x192/persistent_cuda:resident'
+  '3d7pt/float/256x256x256/persistent_cuda:resident_partial'
+)
+filter=$(IFS='|' && echo "${rows[*]}")
+context="commit=$(told commit),built=$(told built),device=$(asked name || true),driver=$(asked driver_version || true)"
+rm -f "$out/bench.json"
+timeout -k 10 "$total" "$here/bin/stencil_bench" --suite=full "--benchmark_filter=^suite/($filter)/manual_time$" \
+  --benchmark_repetitions=5 --benchmark_min_time=0.1 --benchmark_display_aggregates_only=true \
+  --benchmark_out="$out/bench.json" --benchmark_out_format=json --benchmark_context="$context" "$@"
+if ! grep -q '"GCells/s"' "$out/bench.json"; then
   echo "run_bench: nothing was measured" >&2
+  exit 1
+fi
+if grep -q '"error_occurred": true' "$out/bench.json"; then
+  echo "run_bench: rows above say why they could not be measured" >&2
   exit 1
 fi

@@ -59,6 +59,7 @@ struct persistent_cuda {
         state_[f] = allocate();
         if (f < assigned_count<S>) next_[f] = allocate();
       }
+      result_.fill_bytes(0, stream()); // copied as a whole, with the padding that no kernel writes
       STET_CUDA_CHECK(cudaStreamSynchronize(stream()));
     }
 
