@@ -270,6 +270,7 @@ struct persistent_cuda {
         constexpr auto shape = cuda::strip_shape_of<S, Real>();
         unrolled<int(shape.registers.size())>([&](auto i) {
           constexpr int rows = shape.registers[i];
+          if (i > 0 && rows == shape.registers[i > 0 ? i - 1 : 0]) return; // the same kernel
           if (strips.registers == rows)
             cuda::launch_cooperative(
                 cuda::register_kernel<S, Real, rows>,

@@ -81,12 +81,13 @@ template <int Low, int High> struct lane_ends {
 struct exchange_facts {
   int own_begin[2], own_end[2], alone_begin[2], alone_end[2]; ///< y, x
   int lanes;        ///< those that hold cells of the grid
-  int offset[3][3]; ///< by side in y and x: rows of 32 lanes from this tile's first cell to the same cell there
-  int shift[3];     ///< by side in x: lanes
+  int tile[3][3];      ///< by side in y and x: its number
+  int shift_y[3], shift_x[3]; ///< rows and lanes by which it begins before this one
 };
 
-/// A block of the register kernel. Blocks exchange through memory of their own, laid out as strips are: [field][row
-/// of the tile][lane's cells], so that all rows of a lane are at constant distances.
+/// A block of the register kernel. Blocks exchange through memory of their own: [half][tile][field][lane][row][cell],
+/// so that all rows of a lane are at constant distances, and that the few lanes which others read are dense: in rows
+/// of the grid they would fill L2 with lines of which an eighth is read.
 ///
 /// The whole run is one straight loop: where ways join on which all cells are live, ptxas spills. For the same
 /// reason nothing that only exchanges need is kept in registers.
@@ -125,11 +126,10 @@ template <class S, class Real, int Rows> struct register_block {
       along(1, x, tile_x, C);
       facts.lanes = x.periodic ? 32 : ::min(32, (int(a.g.extents[2]) - x.begin(tile_x) + C - 1) / C);
       for (int j = 0; j < 3; ++j) {
-        facts.shift[j] = x.distance(tile_x, j - 1) / C;
+        facts.shift_y[j] = y.distance(tile_y, j - 1);
+        facts.shift_x[j] = x.distance(tile_x, j - 1) / C;
         for (int i = 0; i < 3; ++i)
-          facts.offset[i][j] =
-              (y.wrapped(tile_y + i - 1) * x.count + x.wrapped(tile_x + j - 1)) * fields * y.held +
-              y.distance(tile_y, i - 1);
+          facts.tile[i][j] = y.wrapped(tile_y + i - 1) * x.count + x.wrapped(tile_x + j - 1);
       }
     }
     __syncthreads();
@@ -145,26 +145,26 @@ template <class S, class Real, int Rows> struct register_block {
 
   /// This lane's cells of a field in the strip's first row, where the tile on a side along y and x shows them.
   __device__ __forceinline__ Real* shown(int in_half, int field, int side_y, int side_x) const {
-    const int row = facts.offset[side_y][side_x] + field * a.t.y.held + before();
-    return a.exchanged + index(in_half) * a.t.exchange_cells(fields) + index(row) * row_cells +
-           (lane + facts.shift[side_x]) * V;
+    const int column = (facts.tile[side_y][side_x] * fields + field) * 32 + lane + facts.shift_x[side_x];
+    return a.exchanged + index(in_half) * a.t.exchange_cells(fields) +
+           (index(column) * a.t.y.held + before() + facts.shift_y[side_y]) * C;
   }
+  /// From a lane's cells to those of lane l.
+  __device__ __forceinline__ int to_lane(int l) const { return (l - lane) * a.t.y.held * C; }
 
   /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing registers.
   template <int F> __device__ __forceinline__ void show_slot(int row, int l, Real* to) const {
-    const int at = row * row_cells + (l - lane) * V;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
       Real v[V];
-      load_piece(strip.slot(F, 0) + at + p * 32 * V, v);
-      store_piece(to + at + p * 32 * V, v);
+      load_piece(strip.slot(F, row) + (l - lane + p * 32) * V, v);
+      store_piece(to + to_lane(l) + row * C + p * V, v);
     }
   }
   template <int F> __device__ __forceinline__ void fetch_slot(int row, int l, const Real* from) const {
-    const int at = row * row_cells + (l - lane) * V;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p)
-      __pipeline_memcpy_async(strip.slot(F, 0) + at + p * 32 * V, from + at + p * 32 * V, 16);
+      __pipeline_memcpy_async(strip.slot(F, row) + (l - lane + p * 32) * V, from + to_lane(l) + row * C + p * V, 16);
   }
   /// Calls f(row, l) for rows [begin, end) in shared memory and the lanes outside [lane_begin, lane_end), up to
   /// `lanes`: these are few, so that the lanes of the warp share all rows.
@@ -182,24 +182,24 @@ template <class S, class Real, int Rows> struct register_block {
   }
 
   template <int F> __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
-    to += strip.in_shared * row_cells;
+    to += strip.in_shared * C;
     unsigned mask[words];
 #pragma unroll
     for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
-      publish_if<row % 32>(mask[row / 32], to + row * row_cells + p * 32 * V,
+      publish_if<row % 32>(mask[row / 32], to + row * C + p * V,
                            strip_type::part(strip.cells[F][row], p));
     });
   }
   template <int F> __device__ __forceinline__ void fetch_registers(const row_set& wanted, const Real* from) {
-    from += strip.in_shared * row_cells;
+    from += strip.in_shared * C;
     unsigned mask[words];
 #pragma unroll
     for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
-      fetch_if<row % 32>(mask[row / 32], from + row * row_cells + p * 32 * V,
+      fetch_if<row % 32>(mask[row / 32], from + row * C + p * V,
                          strip_type::part(strip.cells[F][row], p));
     });
   }
@@ -211,13 +211,13 @@ template <class S, class Real, int Rows> struct register_block {
     const int x = strip.x + (!a.t.x.periodic ? 0 : strip.x < 0 ? nx : strip.x >= nx ? -nx : 0);
     return const_cast<Real*>(field) + index(y) * a.g.pitch + x;
   }
-  /// Copies the lane's cells of a row whose pieces lie `stride` cells apart.
-  static __device__ __forceinline__ void copy(const Real* from, int from_stride, Real* to, int to_stride) {
+  /// Copies a lane's cells of a row.
+  static __device__ __forceinline__ void copy(const Real* from, Real* to) {
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
       Real v[V]{};
-      fetch_if<0>(1, from + p * from_stride, v);
-      store_piece(to + p * to_stride, v);
+      fetch_if<0>(1, from + p * V, v);
+      store_piece(to + p * V, v);
     }
   }
 
@@ -229,7 +229,7 @@ template <class S, class Real, int Rows> struct register_block {
       if (lane_there())
 #pragma unroll 4
         for (int row = 0; row < strip.rows(); ++row)
-          copy(in_grid(a.g.state[f], strip.y + row), V, own + row * row_cells, 32 * V);
+          copy(in_grid(a.g.state[f], strip.y + row), own + row * C);
       const int wanted = lane_there() ? strip.rows() : 0;
       for (int row = 0; row < ::min(wanted, strip.in_shared); ++row) fetch_slot<f>(row, lane, own);
       fetch_registers<f>({0, wanted}, own);
@@ -317,10 +317,10 @@ template <class S, class Real, int Rows> struct register_block {
       for (int row = begin; row < ::min(end, strip.in_shared); ++row) show_slot<f>(row, lane, own);
 #pragma unroll 4
       for (int row = begin; row < end; ++row)
-        copy(own + row * row_cells, 32 * V, in_grid(a.g.next[f], strip.y + row), V);
+        copy(own + row * C, in_grid(a.g.next[f], strip.y + row));
       const auto rim = [&](int from, int to) {
         for (int y = from + warp; y < to; y += strip_warps)
-          copy(in_grid(a.g.state[f], y), V, in_grid(a.g.next[f], y), V);
+          copy(in_grid(a.g.state[f], y), in_grid(a.g.next[f], y));
       };
       if (!a.t.y.periodic && tile_y == 0) rim(0, a.t.y.lo);
       if (!a.t.y.periodic && tile_y == a.t.y.count - 1) rim(a.t.y.hi, int(a.g.extents[1]));

@@ -118,11 +118,7 @@ template <class S> struct strip_reach {
   }();
   static constexpr int window = up + down + 1 + early;
   /// Whether sweeps down and up alternate, which saves a move per cell, or all go down, which halves the code.
-#ifdef STET_ALT
-  static constexpr bool alternate = STET_ALT;
-#else
-  static constexpr bool alternate = true;
-#endif
+  static constexpr bool alternate = early == 0 && flops(step_program<S>::value, 0) <= 17;
   static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
 
 };
@@ -146,6 +142,7 @@ struct strip_shape {
   std::array<int, 3> registers{}; ///< rows in registers for which there are kernels
   int cells = 0;                  ///< of a lane in a row
   bool alternate = true;          ///< depths are even
+  int row_instructions = 0;       ///< of a sweep, about
   int fields = 0, window = 0, behind = 0, ends = 0, row_bytes = 0;
 
   constexpr std::int64_t shared_bytes(int in_shared) const {
@@ -158,24 +155,25 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
   strip_shape s;
   if constexpr (has_strips<S>) {
     using around = detail::strip_reach<S>;
-    // Wide rings waste less of wider rows; two pieces for double, so that shuffles and rings do not dominate.
-    constexpr int pieces = (around::widest >= 3 ? 2 : 1) * int(sizeof(Real)) / 4;
-    s.cells = pieces * 16 / int(sizeof(Real));
+    // Two pieces for double, so that shuffles and rings do not dominate.
+    constexpr int cells = 4, words = int(sizeof(Real)) / 4;
+    s.cells = cells;
+    s.alternate = around::alternate;
     s.fields = field_count<S>;
     s.window = around::window;
     s.behind = around::down + around::early;
     s.ends = detail::strip_ends<S>();
-    s.row_bytes = 512 * pieces;
+    s.row_bytes = 32 * cells * int(sizeof(Real));
     int sides = 0; // of the window, in registers
-    for (int f = 0; f < s.fields; ++f) sides += 2 * around::beside(f) * s.window * int(sizeof(Real)) / 4;
-    // Beside its rows a sweep of a 5-point star takes 85 registers, 110 in double.
-    const int most = (255 - (sizeof(Real) == 8 ? 110 : 85) - sides) / (4 * pieces) / s.fields;
+    for (int f = 0; f < s.fields; ++f) sides += 2 * around::beside(f) * s.window * words;
+    // Beside its rows a sweep of a 5-point star takes 85 registers, 128 in double.
+    const int most = (255 - (words == 2 ? 128 : 85) - sides) / (cells * words) / s.fields;
     const int least = std::max(around::up, around::down) + around::early;
-    s.registers = {std::max(least, std::min(6, most)), std::max(least, most / 2), std::max(least, most)};
-#ifdef STET_R
-    s.registers = {STET_R, STET_R, STET_R};
-#endif
-    s.alternate = around::alternate;
+    // The instruction cache: 32 KB hold this many rows of a sweep.
+    s.row_instructions = cells * (flops(step_program<S>::value, 0) + 1) / 2 + 2 * around::widest * words;
+    const int cached = 32 * 1024 / 16 / s.row_instructions - s.window;
+    s.registers = {std::min(6, most), std::min(most / 2, std::max(cached, most / 3)), most};
+    for (int& r : s.registers) r = std::max(r, least);
   }
   return s;
 }
@@ -217,12 +215,14 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
         };
         while (shared && fits() && !covers()) t.in_shared += s.window;
         if (!fits() || !covers()) continue;
-        // Fitted to an H200: rows in shared memory take longer by a quarter; 80% of the issue slots are used; an
-        // exchange takes 3.5 µs.
+        // Fitted to an H200: rows in shared memory take longer by a quarter; 80% of the issue slots are used, less
+        // when the code of the sweeps exceeds 64 KB; an exchange takes 3 µs.
         const double rows = registers + 1.25 * t.in_shared;
         const double instructions =
             rows * s.cells * strip_warps / 4 * (arithmetic_slots(c, device) + 1.0 * c.fields);
-        const double seconds = instructions / 0.8 / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 3.5e-6 / depth);
+        const double code = 16.0 * s.row_instructions * (registers + s.window) * (s.alternate ? 2 : 1);
+        const double used = 0.8 * std::min(1.0, 65536 / code);
+        const double seconds = instructions / used / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 3e-6 / depth);
         if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
         best = {t, seconds, ""};
       }
