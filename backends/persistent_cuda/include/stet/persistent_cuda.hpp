@@ -264,7 +264,7 @@ struct persistent_cuda {
         a.active_x[1] = p.wraps[2] > 0 ? 1 << 30 : int(active.hi[2]);
         a.first_step = first_step;
         a.steps = steps;
-        const index exchanged = 2 * strips.exchange_cells(field_count<S>);
+        const index exchanged = 4 * strips.exchange_cells(field_count<S>);
         if (exchanged_.size() < exchanged) exchanged_ = cuda::device_array<Real>(exchanged);
         a.exchanged = exchanged_.data();
         constexpr auto shape = cuda::strip_shape_of<S, Real>();

@@ -12,7 +12,7 @@ template <class S, class Real> struct register_arguments {
   register_tiling t;
   int active_x[2]; ///< first and last + 1 of the cells that are updated; all of them where periodic
   index first_step, steps;
-  Real* exchanged; ///< twice `exchange_cells()`
+  Real* exchanged; ///< four times `exchange_cells()`
 };
 
 namespace detail {
@@ -85,9 +85,22 @@ struct exchange_facts {
   int shift_y[3], shift_x[3]; ///< rows and lanes by which it begins before this one
 };
 
-/// A block of the register kernel. Blocks exchange through memory of their own: [half][tile][field][lane][row][cell],
-/// so that all rows of a lane are at constant distances, and that the few lanes which others read are dense: in rows
-/// of the grid they would fill L2 with lines of which an eighth is read.
+/// Where blocks show each other cells, in memory of their own, so that all rows of a lane are at constant distances:
+/// columns, [tile][field][lane][row][cell], for the few lanes that tiles beside read: in rows they would fill L2 with
+/// lines of which an eighth is read; rows, [tile][field][row][piece][lane][cell], for the few rows that tiles above
+/// and below read.
+template <class Real, int C> struct as_columns {
+  static constexpr int row = C, piece = piece_cells<Real>;
+  static __device__ __forceinline__ int lane(int l, int held) { return l * held * C; }
+  static __device__ __forceinline__ index tile(int number, int held) { return index(number) * 32 * held * C; }
+};
+template <class Real, int C> struct as_rows {
+  static constexpr int row = 32 * C, piece = 32 * piece_cells<Real>;
+  static __device__ __forceinline__ int lane(int l, int) { return l * piece_cells<Real>; }
+  static __device__ __forceinline__ index tile(int number, int held) { return index(number) * 32 * held * C; }
+};
+
+/// A block of the register kernel.
 ///
 /// The whole run is one straight loop: where ways join on which all cells are live, ptxas spills. For the same
 /// reason nothing that only exchanges need is kept in registers.
@@ -97,6 +110,8 @@ template <class S, class Real, int Rows> struct register_block {
   using around = strip_reach<S>;
   static constexpr int V = piece_cells<Real>, C = strip_type::C, fields = field_count<S>;
   static constexpr int row_cells = strip_type::row_cells, words = (Rows + 31) / 32;
+  using columns = as_columns<Real, C>;
+  using across = as_rows<Real, C>;
 
   const register_arguments<S, Real>& a;
   exchange_facts& facts;
@@ -144,27 +159,30 @@ template <class S, class Real, int Rows> struct register_block {
   }
 
   /// This lane's cells of a field in the strip's first row, where the tile on a side along y and x shows them.
+  template <class Layout>
   __device__ __forceinline__ Real* shown(int in_half, int field, int side_y, int side_x) const {
-    const int column = (facts.tile[side_y][side_x] * fields + field) * 32 + lane + facts.shift_x[side_x];
-    return a.exchanged + index(in_half) * a.t.exchange_cells(fields) +
-           (index(column) * a.t.y.held + before() + facts.shift_y[side_y]) * C;
+    const int area = 2 * in_half + std::is_same_v<Layout, across>, held = a.t.y.held;
+    return a.exchanged + index(area) * a.t.exchange_cells(fields) +
+           Layout::tile(facts.tile[side_y][side_x] * fields + field, held) +
+           Layout::lane(lane + facts.shift_x[side_x], held) + (before() + facts.shift_y[side_y]) * Layout::row;
   }
-  /// From a lane's cells to those of lane l.
-  __device__ __forceinline__ int to_lane(int l) const { return (l - lane) * a.t.y.held * C; }
 
-  /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing registers.
-  template <int F> __device__ __forceinline__ void show_slot(int row, int l, Real* to) const {
+  /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing registers;
+  /// those of lane l.
+  template <class Layout, int F> __device__ __forceinline__ void show_slot(int row, int l, Real* to) const {
+    to += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
       Real v[V];
       load_piece(strip.slot(F, row) + (l - lane + p * 32) * V, v);
-      store_piece(to + to_lane(l) + row * C + p * V, v);
+      store_piece(to + p * Layout::piece, v);
     }
   }
-  template <int F> __device__ __forceinline__ void fetch_slot(int row, int l, const Real* from) const {
+  template <class Layout, int F> __device__ __forceinline__ void fetch_slot(int row, int l, const Real* from) const {
+    from += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p)
-      __pipeline_memcpy_async(strip.slot(F, row) + (l - lane + p * 32) * V, from + to_lane(l) + row * C + p * V, 16);
+      __pipeline_memcpy_async(strip.slot(F, row) + (l - lane + p * 32) * V, from + p * Layout::piece, 16);
   }
   /// Calls f(row, l) for rows [begin, end) in shared memory and the lanes outside [lane_begin, lane_end), up to
   /// `lanes`: these are few, so that the lanes of the warp share all rows.
@@ -181,25 +199,26 @@ template <class S, class Real, int Rows> struct register_block {
     }
   }
 
-  template <int F> __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
-    to += strip.in_shared * C;
+  template <class Layout, int F> __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
+    to += strip.in_shared * Layout::row;
     unsigned mask[words];
 #pragma unroll
     for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
-      publish_if<row % 32>(mask[row / 32], to + row * C + p * V,
+      publish_if<row % 32>(mask[row / 32], to + row * Layout::row + p * Layout::piece,
                            strip_type::part(strip.cells[F][row], p));
     });
   }
-  template <int F> __device__ __forceinline__ void fetch_registers(const row_set& wanted, const Real* from) {
-    from += strip.in_shared * C;
+  template <class Layout, int F>
+  __device__ __forceinline__ void fetch_registers(const row_set& wanted, const Real* from) {
+    from += strip.in_shared * Layout::row;
     unsigned mask[words];
 #pragma unroll
     for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
-      fetch_if<row % 32>(mask[row / 32], from + row * C + p * V,
+      fetch_if<row % 32>(mask[row / 32], from + row * Layout::row + p * Layout::piece,
                          strip_type::part(strip.cells[F][row], p));
     });
   }
@@ -211,28 +230,28 @@ template <class S, class Real, int Rows> struct register_block {
     const int x = strip.x + (!a.t.x.periodic ? 0 : strip.x < 0 ? nx : strip.x >= nx ? -nx : 0);
     return const_cast<Real*>(field) + index(y) * a.g.pitch + x;
   }
-  /// Copies a lane's cells of a row.
-  static __device__ __forceinline__ void copy(const Real* from, Real* to) {
+  /// Copies a lane's cells of a row whose pieces lie `stride` cells apart.
+  static __device__ __forceinline__ void copy(const Real* from, int from_stride, Real* to, int to_stride) {
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
       Real v[V]{};
-      fetch_if<0>(1, from + p * V, v);
-      store_piece(to + p * V, v);
+      fetch_if<0>(1, from + p * from_stride, v);
+      store_piece(to + p * to_stride, v);
     }
   }
 
   /// Fields into strips. What lies beyond the first and the last strip stays as it is: rims.
   __device__ __forceinline__ void load() {
     unrolled<fields>([&](auto f) {
-      Real* const own = shown(0, f, 1, 1);
+      Real* const own = shown<across>(0, f, 1, 1);
       unrolled<Rows * C>([&](auto i) { strip.cells[f][i / C][i % C] = Real(0); });
       if (lane_there())
 #pragma unroll 4
         for (int row = 0; row < strip.rows(); ++row)
-          copy(in_grid(a.g.state[f], strip.y + row), own + row * C);
+          copy(in_grid(a.g.state[f], strip.y + row), V, own + row * across::row, across::piece);
       const int wanted = lane_there() ? strip.rows() : 0;
-      for (int row = 0; row < ::min(wanted, strip.in_shared); ++row) fetch_slot<f>(row, lane, own);
-      fetch_registers<f>({0, wanted}, own);
+      for (int row = 0; row < ::min(wanted, strip.in_shared); ++row) fetch_slot<across, f>(row, lane, own);
+      fetch_registers<across, f>({0, wanted}, own);
       const auto edge = [&](Real* to, int first, int count) {
         for (int i = 0; i < count; ++i) {
           Real v[C]{};
@@ -254,39 +273,41 @@ template <class S, class Real, int Rows> struct register_block {
   /// Fresh rings: every block shows the cells that others hold in rings, and takes its own from them.
   __device__ __forceinline__ void exchange() {
     __syncwarp(); // lanes look at each other's slots
+    const int begin = facts.own_begin[0] - before(), end = facts.own_end[0] - before(), rows = strip.rows();
+    const int side_x = side_of(lane);
     {
-      const int begin = facts.own_begin[0] - before(), end = facts.own_end[0] - before();
       const int alone_begin = facts.alone_begin[0] - before(), alone_end = facts.alone_end[0] - before();
-      const bool own = side_of(lane) == 1, alone = lane >= facts.alone_begin[1] && lane < facts.alone_end[1];
+      const bool own = side_x == 1, alone = lane >= facts.alone_begin[1] && lane < facts.alone_end[1];
       unrolled<assigned_count<S>>([&](auto f) {
-        Real* const to = shown(half, f, 1, 1);
+        Real* const beside_tiles = shown<columns>(half, f, 1, 1);
+        beside(begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
+               [&](int row, int l) { show_slot<columns, f>(row, l, beside_tiles); });
+        show_registers<columns, f>({begin, own && !alone ? end : begin}, beside_tiles);
+        if (alone_begin <= ::max(0, begin) && alone_end >= ::min(rows, end)) return; // nobody above or below
+        Real* const above_below = shown<across>(half, f, 1, 1);
         if (own)
           for (int row = ::max(0, begin); row < ::min(end, strip.in_shared); ++row)
-            if (row < alone_begin || row >= alone_end) show_slot<f>(row, lane, to);
-        beside(alone_begin, alone_end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1],
-               facts.own_end[1], [&](int row, int l) { show_slot<f>(row, l, to); });
-        show_registers<f>({begin, own ? end : begin, alone_begin, alone ? alone_end : alone_begin}, to);
+            if (row < alone_begin || row >= alone_end) show_slot<across, f>(row, lane, above_below);
+        show_registers<across, f>({begin, own ? end : begin, alone_begin, alone_end}, above_below);
       });
     }
     cooperative_groups::this_grid().sync();
-    const int side_x = side_of(lane);
+    unrolled<assigned_count<S>>([&](auto f) {
+      beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes, [&](int row, int l) {
+        fetch_slot<columns, f>(row, l, shown<columns>(half, f, 1, side_of(l)));
+      });
+      fetch_registers<columns, f>({begin, lane_there() && side_x != 1 ? end : begin},
+                                  shown<columns>(half, f, 1, side_x));
+    });
 #pragma unroll 1
-    for (int side_y = 0; side_y < 3; ++side_y) {
-      const int begin = side_y == 0 ? 0 : (side_y == 1 ? facts.own_begin[0] : facts.own_end[0]) - before();
-      const int end = side_y == 2 ? strip.rows() : (side_y == 1 ? facts.own_end[0] : facts.own_begin[0]) - before();
-      if (begin >= strip.rows() || end <= 0) continue;
-      const bool wanted = lane_there() && (side_x != 1 || side_y != 1);
+    for (int side_y = 0; side_y < 3; side_y += 2) {
+      const int from = side_y == 0 ? 0 : ::max(0, end), to = side_y == 0 ? ::min(begin, rows) : rows;
+      if (from >= to) continue;
       unrolled<assigned_count<S>>([&](auto f) {
-        if (side_y != 1 && wanted) {
-          const Real* const from = shown(half, f, side_y, side_x);
-          for (int row = ::max(0, begin); row < ::min(end, strip.in_shared); ++row) fetch_slot<f>(row, lane, from);
-        }
-        if (side_y == 1)
-          beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes, [&](int row, int l) {
-            const int side = side_of(l);
-            fetch_slot<f>(row, l, shown(half, f, 1, side));
-          });
-        fetch_registers<f>({begin, wanted ? end : begin}, shown(half, f, side_y, side_x));
+        const Real* const there = shown<across>(half, f, side_y, side_x);
+        if (lane_there())
+          for (int row = from; row < ::min(to, strip.in_shared); ++row) fetch_slot<across, f>(row, lane, there);
+        fetch_registers<across, f>({from, lane_there() ? to : from}, there);
       });
     }
     __pipeline_commit();
@@ -311,16 +332,16 @@ template <class S, class Real, int Rows> struct register_block {
     const int begin = ::max(0, facts.own_begin[0] - before()), end = ::min(strip.rows(), facts.own_end[0] - before());
     const bool lane_owned = side_of(lane) == 1 && lane_there();
     unrolled<assigned_count<S>>([&](auto f) {
-      Real* const own = shown(0, f, 1, 1);
-      show_registers<f>({begin, lane_owned ? end : begin}, own);
+      Real* const own = shown<across>(0, f, 1, 1);
+      show_registers<across, f>({begin, lane_owned ? end : begin}, own);
       if (!lane_owned) return;
-      for (int row = begin; row < ::min(end, strip.in_shared); ++row) show_slot<f>(row, lane, own);
+      for (int row = begin; row < ::min(end, strip.in_shared); ++row) show_slot<across, f>(row, lane, own);
 #pragma unroll 4
       for (int row = begin; row < end; ++row)
-        copy(own + row * C, in_grid(a.g.next[f], strip.y + row));
+        copy(own + row * across::row, across::piece, in_grid(a.g.next[f], strip.y + row), V);
       const auto rim = [&](int from, int to) {
         for (int y = from + warp; y < to; y += strip_warps)
-          copy(in_grid(a.g.state[f], y), in_grid(a.g.next[f], y));
+          copy(in_grid(a.g.state[f], y), V, in_grid(a.g.next[f], y), V);
       };
       if (!a.t.y.periodic && tile_y == 0) rim(0, a.t.y.lo);
       if (!a.t.y.periodic && tile_y == a.t.y.count - 1) rim(a.t.y.hi, int(a.g.extents[1]));

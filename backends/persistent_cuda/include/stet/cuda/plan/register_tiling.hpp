@@ -215,14 +215,14 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
         };
         while (shared && fits() && !covers()) t.in_shared += s.window;
         if (!fits() || !covers()) continue;
-        // Fitted to an H200: rows in shared memory take longer by a quarter; 80% of the issue slots are used, less
-        // when the code of the sweeps exceeds 64 KB; an exchange takes 3 µs.
-        const double rows = registers + 1.25 * t.in_shared;
+        // Fitted to an H200: rows in shared memory take longer by half; 80% of the issue slots are used, less when
+        // the code of the sweeps exceeds 64 KB; an exchange takes 4.2 µs.
+        const double rows = registers + 1.5 * t.in_shared;
         const double instructions =
             rows * s.cells * strip_warps / 4 * (arithmetic_slots(c, device) + 1.0 * c.fields);
         const double code = 16.0 * s.row_instructions * (registers + s.window) * (s.alternate ? 2 : 1);
         const double used = 0.8 * std::min(1.0, 65536 / code);
-        const double seconds = instructions / used / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 3e-6 / depth);
+        const double seconds = instructions / used / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.2e-6 / depth);
         if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
         best = {t, seconds, ""};
       }
