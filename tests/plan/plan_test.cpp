@@ -186,7 +186,8 @@ TEST(plan, register_tiles_own_every_cell_once) {
                                           {1, 300, 1000},
                                           {1, 509, 524}})
       for (const int depth : {2, 4, 8}) {
-        SCOPED_TRACE(testing::Message() << e[1] << "x" << e[2] << " kind " << int(kind) << " depth " << depth);
+        SCOPED_TRACE(testing::Message()
+                     << e[1] << "x" << e[2] << " kind " << int(kind) << " depth " << depth);
         const problem p = pose<star5>(e, kind);
         std::optional<plan> choice;
         try {

@@ -50,10 +50,10 @@ template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given,
   if (given.name == "differing" || cells > 1'000'000) return true;
   if (how.cache != "registers") return false;
   const bool plain = s.recipe.rank == 2 && s.recipe.field_count == 1 && s.recipe.stages.size() == 1;
-  const bool whole_pieces = n[1] >= 256 && n[2] >= 256 && n[2] % 4 == 0;
+  const bool tiles = n[1] >= 256 && n[2] >= 256; // a block has more rows than small grids
   const bool faces =
-      given.name == "fixed" || given.name == "nan" || (whole_pieces && given.name.starts_with("periodic"));
-  return !plain || !faces || cells > 100'000;
+      given.name == "fixed" || given.name == "nan" || (n[2] % 4 == 0 && given.name.starts_with("periodic"));
+  return !plain || !tiles || !faces || cells > 100'000;
 }
 
 /// The fields after each of `marks` steps, a launch per step.

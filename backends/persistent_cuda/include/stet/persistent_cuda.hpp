@@ -34,7 +34,7 @@ struct persistent_cuda {
   struct options {
     cuda::strategy strategy = cuda::strategy::automatic;
     cuda::cache cache = cuda::cache::both;
-    int depth = 0; ///< steps between exchanges of resident; 0: the plan chooses
+    int depth = 0;                      ///< steps between exchanges of resident; 0: the plan chooses
     std::optional<cudaStream_t> stream; ///< the caller's; none: the simulation's own
     /// Bytes of an L2 access-policy window over one copy of the field that most stages read and write, or
     /// cuda::l2_off, cuda::l2_auto. The part of L2 that it needs is set aside during a run alone.
@@ -96,6 +96,7 @@ struct persistent_cuda {
 
     run_report run(const conditions<S, Real>& given, index first_step, index steps) {
       const auto choice = choose(given, steps, false);
+      reserve(choice);
       return timed("a run", choice, [&](run_report& report) {
         const bool launched = is_resident(choice.chosen.how) && still_resident([&] {
                                 if (choice.chosen.where == cuda::cache::registers)
@@ -111,6 +112,7 @@ struct persistent_cuda {
 
     run_report run_until(const conditions<S, Real>& given, index first_step, const stop_rule& rule) {
       const auto choice = choose(given, std::min(rule.every, rule.max_steps), true);
+      reserve(choice);
       return timed("a run until a tolerance", choice, [&](run_report& report) {
         if (is_resident(choice.chosen.how) &&
             still_resident([&] { run_resident(given, choice, first_step, rule, report); })) {
@@ -231,12 +233,24 @@ struct persistent_cuda {
       return report;
     }
 
+    /// Memory that the choice needs beside the fields: made before the clock runs, kept for later runs.
+    void reserve(const cuda::plan& choice) {
+      const auto here = enter("a run");
+      const auto grow = [](auto& array, index size) {
+        if (array.size() < size) array = std::decay_t<decltype(array)>(size);
+      };
+      if (!is_resident(choice.chosen.how)) return;
+      if (choice.chosen.where == cuda::cache::registers)
+        grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
+      else
+        grow(lists_, index(choice.tiles.blocks()) * choice.tiles.exchanged);
+    }
+
     cuda::plan choose(const conditions<S, Real>& given, index steps, bool checks) const {
-      return make_plan(
-          cuda::problem_of<S, Real>(extents_, given, steps, checks),
-          cuda::request{options_.strategy, options_.cache, options_.depth, options_.l2_window,
-                        options_.l2_hit_ratio},
-          device_);
+      return make_plan(cuda::problem_of<S, Real>(extents_, given, steps, checks),
+                       cuda::request{options_.strategy, options_.cache, options_.depth, options_.l2_window,
+                                     options_.l2_hit_ratio},
+                       device_);
     }
 
     /// Of the launches that take steps.
@@ -264,14 +278,11 @@ struct persistent_cuda {
         a.active_x[1] = p.wraps[2] > 0 ? 1 << 30 : int(active.hi[2]);
         a.first_step = first_step;
         a.steps = steps;
-        const index exchanged = 4 * strips.exchange_cells(field_count<S>);
-        if (exchanged_.size() < exchanged) exchanged_ = cuda::device_array<Real>(exchanged);
         a.exchanged = exchanged_.data();
         constexpr auto shape = cuda::strip_shape_of<S, Real>();
         unrolled<int(shape.registers.size())>([&](auto i) {
           constexpr int rows = shape.registers[i];
-          if (i > 0 && rows == shape.registers[i > 0 ? i - 1 : 0]) return; // the same kernel
-          if (strips.registers == rows)
+          if (strips.registers == rows && shape.first_with(rows) == i)
             cuda::launch_cooperative(
                 cuda::register_kernel<S, Real, rows>,
                 {.grid = dim3(unsigned(strips.blocks())),
@@ -324,8 +335,6 @@ struct persistent_cuda {
       a.tolerance = rule.tolerance;
       if constexpr (stet::detail::has_residual<S>)
         a.reduced = box_of(regions_of(residual_program<S>::value, 0, extents_, given.boundaries).active);
-      const index listed = index(tiles.blocks()) * tiles.exchanged;
-      if (lists_.size() < listed) lists_ = cuda::device_array<cuda::exchanged_piece>(listed);
       a.lists = lists_.data();
       a.partial = partial_.data();
       a.result = result_.data();
@@ -385,9 +394,10 @@ struct persistent_cuda {
     // Made once: cudaMalloc and cudaFree wait for the whole device.
     cuda::device_array<double> partial_{std::max(cuda::reduce_blocks, device_.sm_count)};
     cuda::device_array<cuda::resident_result<S>> result_{1};
-    cuda::device_array<Real> exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
+    cuda::device_array<Real>
+        exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
     cuda::device_array<cuda::exchanged_piece> lists_; ///< of those in shared memory; likewise
-    std::optional<cuda::windowed_launches> window_; ///< of the run that is under way
+    std::optional<cuda::windowed_launches> window_;   ///< of the run that is under way
   };
 };
 

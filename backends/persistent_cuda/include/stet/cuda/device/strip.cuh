@@ -7,18 +7,18 @@
 /// A tile of a plane in registers, and in shared memory where registers end: for stencils of rank 2 with one
 /// stage.
 ///
-/// A warp owns a strip of 32 lanes by some rows, a lane `Pieces` 16-byte pieces of each row. x-neighbours come
-/// by shuffles, y-neighbours from the lane's own rows and, at the ends of the strip, from the warps above and
-/// below through shared memory: one block barrier per step.
+/// A warp owns a strip of 32 lanes by some rows, a lane `Pieces` 16-byte pieces of each row. x-neighbours
+/// come by shuffles, y-neighbours from the lane's own rows and, at the ends of the strip, from the warps
+/// above and below through shared memory: one block barrier per step.
 ///
 ///     warp 0   row 0           |cells of lane 0|cells of lane 1| ... |cells of lane 31|
 ///              ...             rows [0, in_shared) in the lane's own slots of shared memory,
 ///              row in_shared   the others in registers
 ///     warp 1   row 0   ...
 ///
-/// A sweep updates the rows in place, one after the other. Sweeps down and up alternate: a new row then takes the
-/// registers of an old one whose last use is over, and after two sweeps all rows are where they were. No value is
-/// moved.
+/// A sweep updates the rows in place, one after the other. Sweeps down and up alternate: a new row then takes
+/// the registers of an old one whose last use is over, and after two sweeps all rows are where they were. No
+/// value is moved.
 namespace stet::cuda::detail {
 
 /// The old rows around the one that is updated, each widened once by the cells beside it.
@@ -77,7 +77,8 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   using window_type = strip_window<S, Real, Pieces * piece_cells<Real>>;
   static constexpr int V = piece_cells<Real>, C = Pieces * V, fields = field_count<S>;
   static constexpr int up = around::up, down = around::down, early = around::early, window = around::window;
-  static constexpr int first = down + early, last = up + early; ///< rows ahead at which rows enter, down and up
+  static constexpr int first = down + early,
+                       last = up + early;  ///< rows ahead at which rows enter, down and up
   static constexpr int row_cells = 32 * C; ///< from row to row in shared memory
   static_assert(Rows >= up && Rows >= down, "a strip holds at least what its neighbours read");
 
@@ -107,7 +108,8 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   }
   /// Where strip w (strip_warps: what lies below the block) shows its first rows.
   template <int F> __device__ __forceinline__ Real* first_rows(int w) const {
-    return ends + (strip_ends_at<S>(F) + (strip_warps + 1) * around::up_of(F) + w * around::down_of(F)) * row_cells;
+    return ends +
+           (strip_ends_at<S>(F) + (strip_warps + 1) * around::up_of(F) + w * around::down_of(F)) * row_cells;
   }
 
   static __device__ __forceinline__ void load(const Real* from, Real (&to)[C]) {
@@ -141,17 +143,16 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     });
   }
 
-  /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells may keep their
-  /// values: they do where `keep` is set
+  /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells may
+  /// keep their values: they do where `keep` is set
   template <bool Down, class Ends>
   __device__ __forceinline__ void sweep(const grid<S, Real>& g, Real step_number, const bool (&keep)[C]) {
     window_type w;
     if constexpr (Down) {
       unrolled<up>([&](auto i) { enter_above<i() - up>(w); });
       if (in_shared > 0) {
-        unrolled<fields>([&](auto f) {
-          unrolled<first>([&](auto i) { store(slot(f, in_shared + i), cells[f][i]); });
-        });
+        unrolled<fields>(
+            [&](auto f) { unrolled<first>([&](auto i) { store(slot(f, in_shared + i), cells[f][i]); }); });
         unrolled<first>([&](auto i) { enter_slot<i()>(w, i); });
         if constexpr (first > 0) prepare<0>(w);
 #pragma unroll 1
@@ -213,7 +214,8 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     load_slots(row, v);
     enter_row<K>(w, v);
   }
-  template <int K> static __device__ __forceinline__ void enter_row(window_type& w, const Real (&v)[fields][C]) {
+  template <int K>
+  static __device__ __forceinline__ void enter_row(window_type& w, const Real (&v)[fields][C]) {
     unrolled<fields>([&](auto f) { w.template enter<f, window_type::place(K)>(v[f]); });
   }
   __device__ __forceinline__ void load_slots(int row, Real (&to)[fields][C]) const {
@@ -269,7 +271,7 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   template <class Ends, int J>
   __device__ __forceinline__ void update_registers(window_type& w, const grid<S, Real>& g, Real step_number,
                                                    const bool (&keep)[C]) {
-    update<J, Ends>(w, g, step_number, keep, in_shared + J, [&](auto f, const Real (&v)[C]) {
+    update<J, Ends>(w, g, step_number, keep, in_shared + J, [&](auto f, const Real(&v)[C]) {
 #pragma unroll
       for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
     });
@@ -277,7 +279,7 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   template <int K, class Ends>
   __device__ __forceinline__ void update_slots(window_type& w, const grid<S, Real>& g, Real step_number,
                                                const bool (&keep)[C], int row) {
-    update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real (&v)[C]) { store(slot(f, row), v); });
+    update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real(&v)[C]) { store(slot(f, row), v); });
   }
 };
 

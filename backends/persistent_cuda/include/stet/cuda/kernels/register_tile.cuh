@@ -17,8 +17,8 @@ template <class S, class Real> struct register_arguments {
 
 namespace detail {
 
-/// Loads a piece that other blocks may have written, where bit `Bit` of `mask` is set. Without a branch: all such
-/// loads of a thread are in flight together.
+/// Loads a piece that other blocks may have written, where bit `Bit` of `mask` is set. Without a branch: all
+/// such loads of a thread are in flight together.
 template <int Bit, class Real>
 __device__ __forceinline__ void fetch_if(unsigned mask, const Real* from, Real (&to)[piece_cells<Real>]) {
   if constexpr (piece_cells<Real> == 4)
@@ -71,24 +71,22 @@ struct row_set {
 };
 
 /// Cells of a lane that may keep their values.
-template <int Low, int High> struct lane_ends {
-  static constexpr int low = Low, high = High;
-};
+template <int Low, int High> struct lane_ends { static constexpr int low = Low, high = High; };
 
 /// What a block knows of its exchanges. In shared memory: registers are for cells.
 ///
 /// Along y in rows of the tile, along x in lanes: what the block owns, and what of it no other block holds.
 struct exchange_facts {
   int own_begin[2], own_end[2], alone_begin[2], alone_end[2]; ///< y, x
-  int lanes;        ///< those that hold cells of the grid
-  int tile[3][3];      ///< by side in y and x: its number
+  int lanes;                                                  ///< those that hold cells of the grid
+  int tile[3][3];                                             ///< by side in y and x: its number
   int shift_y[3], shift_x[3]; ///< rows and lanes by which it begins before this one
 };
 
-/// Where blocks show each other cells, in memory of their own, so that all rows of a lane are at constant distances:
-/// columns, [tile][field][lane][row][cell], for the few lanes that tiles beside read: in rows they would fill L2 with
-/// lines of which an eighth is read; rows, [tile][field][row][piece][lane][cell], for the few rows that tiles above
-/// and below read.
+/// Where blocks show each other cells, in memory of their own, so that all rows of a lane are at constant
+/// distances: columns, [tile][field][lane][row][cell], for the few lanes that tiles beside read: in rows they
+/// would fill L2 with lines of which an eighth is read; rows, [tile][field][row][piece][lane][cell], for the
+/// few rows that tiles above and below read.
 template <class Real, int C> struct as_columns {
   static constexpr int row = C, piece = piece_cells<Real>;
   static __device__ __forceinline__ int lane(int l, int held) { return l * held * C; }
@@ -102,8 +100,8 @@ template <class Real, int C> struct as_rows {
 
 /// A block of the register kernel.
 ///
-/// The whole run is one straight loop: where ways join on which all cells are live, ptxas spills. For the same
-/// reason nothing that only exchanges need is kept in registers.
+/// The whole run is one straight loop: where ways join on which all cells are live, ptxas spills. For the
+/// same reason nothing that only exchanges need is kept in registers.
 template <class S, class Real, int Rows> struct register_block {
   static constexpr int Pieces = strip_shape_of<S, Real>().cells / piece_cells<Real>;
   using strip_type = strip<S, Real, Pieces, Rows>;
@@ -119,8 +117,8 @@ template <class S, class Real, int Rows> struct register_block {
   strip_type strip;
   int half = 1;
 
-  __device__ __forceinline__ register_block(const register_arguments<S, Real>& given, exchange_facts& shared_facts,
-                                            Real* shared)
+  __device__ __forceinline__ register_block(const register_arguments<S, Real>& given,
+                                            exchange_facts& shared_facts, Real* shared)
       : a(given), facts(shared_facts), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
         tile_y(int(blockIdx.x) / given.t.x.count), tile_x(int(blockIdx.x) % given.t.x.count),
         strip(shared, given.t.in_shared, given.t.y.begin(tile_y) + warp * (given.t.in_shared + Rows),
@@ -158,17 +156,19 @@ template <class S, class Real, int Rows> struct register_block {
     return l < facts.own_begin[1] ? 0 : l < facts.own_end[1] ? 1 : 2;
   }
 
-  /// This lane's cells of a field in the strip's first row, where the tile on a side along y and x shows them.
+  /// This lane's cells of a field in the strip's first row, where the tile on a side along y and x shows
+  /// them.
   template <class Layout>
   __device__ __forceinline__ Real* shown(int in_half, int field, int side_y, int side_x) const {
     const int area = 2 * in_half + std::is_same_v<Layout, across>, held = a.t.y.held;
     return a.exchanged + index(area) * a.t.exchange_cells(fields) +
            Layout::tile(facts.tile[side_y][side_x] * fields + field, held) +
-           Layout::lane(lane + facts.shift_x[side_x], held) + (before() + facts.shift_y[side_y]) * Layout::row;
+           Layout::lane(lane + facts.shift_x[side_x], held) +
+           (before() + facts.shift_y[side_y]) * Layout::row;
   }
 
-  /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing registers;
-  /// those of lane l.
+  /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing
+  /// registers; those of lane l.
   template <class Layout, int F> __device__ __forceinline__ void show_slot(int row, int l, Real* to) const {
     to += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
 #pragma unroll
@@ -178,17 +178,18 @@ template <class S, class Real, int Rows> struct register_block {
       store_piece(to + p * Layout::piece, v);
     }
   }
-  template <class Layout, int F> __device__ __forceinline__ void fetch_slot(int row, int l, const Real* from) const {
+  template <class Layout, int F>
+  __device__ __forceinline__ void fetch_slot(int row, int l, const Real* from) const {
     from += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p)
       __pipeline_memcpy_async(strip.slot(F, row) + (l - lane + p * 32) * V, from + p * Layout::piece, 16);
   }
-  /// Calls f(row, l) for rows [begin, end) in shared memory and the lanes outside [lane_begin, lane_end), up to
-  /// `lanes`: these are few, so that the lanes of the warp share all rows.
+  /// Calls f(row, l) for rows [begin, end) in shared memory and the lanes outside [lane_begin, lane_end), up
+  /// to `lanes`: these are few, so that the lanes of the warp share all rows.
   template <class Call>
-  __device__ __forceinline__ void beside(int begin, int end, int first_lane, int lane_begin, int lane_end, int lanes,
-                                         Call&& f) const {
+  __device__ __forceinline__ void beside(int begin, int end, int first_lane, int lane_begin, int lane_end,
+                                         int lanes, Call&& f) const {
     begin = ::max(0, begin);
     end = ::min(end, strip.in_shared);
     const int low = lane_begin - first_lane, each = low + ::max(0, lanes - lane_end);
@@ -199,7 +200,8 @@ template <class S, class Real, int Rows> struct register_block {
     }
   }
 
-  template <class Layout, int F> __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
+  template <class Layout, int F>
+  __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
     to += strip.in_shared * Layout::row;
     unsigned mask[words];
 #pragma unroll
@@ -293,9 +295,8 @@ template <class S, class Real, int Rows> struct register_block {
     }
     cooperative_groups::this_grid().sync();
     unrolled<assigned_count<S>>([&](auto f) {
-      beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes, [&](int row, int l) {
-        fetch_slot<columns, f>(row, l, shown<columns>(half, f, 1, side_of(l)));
-      });
+      beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes,
+             [&](int row, int l) { fetch_slot<columns, f>(row, l, shown<columns>(half, f, 1, side_of(l))); });
       fetch_registers<columns, f>({begin, lane_there() && side_x != 1 ? end : begin},
                                   shown<columns>(half, f, 1, side_x));
     });
@@ -306,7 +307,8 @@ template <class S, class Real, int Rows> struct register_block {
       unrolled<assigned_count<S>>([&](auto f) {
         const Real* const there = shown<across>(half, f, side_y, side_x);
         if (lane_there())
-          for (int row = from; row < ::min(to, strip.in_shared); ++row) fetch_slot<across, f>(row, lane, there);
+          for (int row = from; row < ::min(to, strip.in_shared); ++row)
+            fetch_slot<across, f>(row, lane, there);
         fetch_registers<across, f>({from, lane_there() ? to : from}, there);
       });
     }
@@ -329,7 +331,8 @@ template <class S, class Real, int Rows> struct register_block {
   /// Strips into fields, and the rows that no strip holds.
   __device__ __forceinline__ void store() {
     cooperative_groups::this_grid().sync(); // the halves are written again
-    const int begin = ::max(0, facts.own_begin[0] - before()), end = ::min(strip.rows(), facts.own_end[0] - before());
+    const int begin = ::max(0, facts.own_begin[0] - before()),
+              end = ::min(strip.rows(), facts.own_end[0] - before());
     const bool lane_owned = side_of(lane) == 1 && lane_there();
     unrolled<assigned_count<S>>([&](auto f) {
       Real* const own = shown<across>(0, f, 1, 1);

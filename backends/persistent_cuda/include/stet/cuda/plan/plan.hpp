@@ -87,7 +87,7 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
 struct request {
   cuda::strategy strategy = cuda::strategy::automatic;
   cuda::cache cache = cuda::cache::both;
-  int depth = 0; ///< steps between exchanges of resident; 0: the plan chooses
+  int depth = 0;                   ///< steps between exchanges of resident; 0: the plan chooses
   std::int64_t l2_window = l2_off; ///< l2_off, l2_auto or bytes
   std::optional<double> l2_hit_ratio{};
 };
@@ -148,7 +148,8 @@ inline alternative launches(const problem& p, const device_facts& device, bool g
   return a;
 }
 
-/// A way to run with what it needs, and the shares of the cells by the level that holds them between two steps.
+/// A way to run with what it needs, and the shares of the cells by the level that holds them between two
+/// steps.
 struct candidate {
   alternative way;
   tiling tiles{};
@@ -207,8 +208,8 @@ inline candidate in_shared_memory(const problem& p, const request& asked, const 
   if (c.way.refusal.empty() && asked.cache == cache::registers)
     c.way.refusal = "the cache levels are limited to registers";
   if (!c.way.refusal.empty()) return c;
-  const auto choice = choose_tiling(p.costs, p.extents, wraps_of(p), p.folds, device, dynamic_shared(device),
-                                    asked.depth);
+  const auto choice =
+      choose_tiling(p.costs, p.extents, wraps_of(p), p.folds, device, dynamic_shared(device), asked.depth);
   c.way.refusal = choice.refusal;
   c.way.seconds_per_step = choice.seconds_per_step;
   c.way.limit = "shared memory and exchanges";
@@ -260,10 +261,10 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
                                        row_pitch(p.extents[2], p.costs.value_bytes) * p.costs.value_bytes,
                                    device);
 
-  std::vector<detail::candidate> all{detail::per_launch(p, device, false), detail::per_launch(p, device, true),
-                                     detail::in_registers(p, asked, device),
-                                     detail::in_shared_memory(p, asked, device),
-                                     detail::partly_in_shared_memory(p, asked, device)};
+  std::vector<detail::candidate> all{
+      detail::per_launch(p, device, false), detail::per_launch(p, device, true),
+      detail::in_registers(p, asked, device), detail::in_shared_memory(p, asked, device),
+      detail::partly_in_shared_memory(p, asked, device)};
   const detail::candidate* best = nullptr;
   std::string reason;
   for (detail::candidate& c : all) {

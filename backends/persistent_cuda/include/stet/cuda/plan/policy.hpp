@@ -17,9 +17,7 @@ enum class strategy {
 };
 inline constexpr std::array<std::string_view, 5> strategy_names{"auto", "per_step", "per_step_graph",
                                                                 "resident", "resident_partial"};
-constexpr bool is_resident(strategy s) {
-  return s == strategy::resident || s == strategy::resident_partial;
-}
+constexpr bool is_resident(strategy s) { return s == strategy::resident || s == strategy::resident_partial; }
 constexpr std::string_view name_of(strategy s) { return strategy_names[static_cast<int>(s)]; }
 
 /// Where resident fields may stay.

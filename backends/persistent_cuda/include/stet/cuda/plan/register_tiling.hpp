@@ -16,7 +16,8 @@ inline constexpr int strip_warps = 8;
 ///     tile 1            |-ring-|---owned---|-ring-|
 ///     tile 2                        |-ring-|-----owned-----|
 ///
-/// Beyond faces that are not periodic there are no rings: the first tile starts at `lo`, the last ends at `hi`.
+/// Beyond faces that are not periodic there are no rings: the first tile starts at `lo`, the last ends at
+/// `hi`.
 struct axis_tiling {
   int n = 0;          ///< cells of the grid
   int lo = 0, hi = 0; ///< what the tiles cover
@@ -48,7 +49,9 @@ struct axis_tiling {
     return periodic ? n - ring : n;
   }
   /// Tile numbers beyond the ends, where the axis is periodic.
-  STET_INLINE constexpr int wrapped(int tile) const { return tile < 0 ? tile + count : tile >= count ? tile - count : tile; }
+  STET_INLINE constexpr int wrapped(int tile) const {
+    return tile < 0 ? tile + count : tile >= count ? tile - count : tile;
+  }
   /// How many cells before `tile` its neighbour on a side (−1, 0, 1) begins.
   STET_INLINE constexpr int distance(int tile, int side) const {
     const int next = tile + side;
@@ -80,7 +83,9 @@ struct register_tiling {
   STET_INLINE constexpr int blocks() const { return y.count * x.count; }
   constexpr int rows() const { return registers + in_shared; } ///< of a strip
   /// Cells of all fields that blocks show each other at an exchange.
-  STET_INLINE constexpr index exchange_cells(int fields) const { return index(blocks()) * fields * y.held * x.held; }
+  STET_INLINE constexpr index exchange_cells(int fields) const {
+    return index(blocks()) * fields * y.held * x.held;
+  }
 };
 
 struct register_tiling_choice {
@@ -117,13 +122,14 @@ template <class S> struct strip_reach {
     return 0;
   }();
   static constexpr int window = up + down + 1 + early;
-  /// Whether sweeps down and up alternate, which saves a move per cell, or all go down, which halves the code.
+  /// Whether sweeps down and up alternate, which saves a move per cell, or all go down, which halves the
+  /// code.
   static constexpr bool alternate = early == 0 && flops(step_program<S>::value, 0) <= 17;
   static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
-
 };
 
-/// Where in shared memory the ends of a block's strips begin that belong to a field, in rows; and their number.
+/// Where in shared memory the ends of a block's strips begin that belong to a field, in rows; and their
+/// number.
 template <class S> constexpr int strip_ends_at(int field) {
   int rows = 0;
   for (int f = 0; f < field; ++f)
@@ -145,6 +151,12 @@ struct strip_shape {
   int row_instructions = 0;       ///< of a sweep, about
   int fields = 0, window = 0, behind = 0, ends = 0, row_bytes = 0;
 
+  /// The first of the kernels with so many rows in registers.
+  constexpr int first_with(int rows) const {
+    int i = 0;
+    while (registers[std::size_t(i)] != rows) ++i;
+    return i;
+  }
   constexpr std::int64_t shared_bytes(int in_shared) const {
     const int slots = in_shared > 0 ? strip_warps * fields * (in_shared + behind) : 0;
     return std::int64_t(ends + slots) * row_bytes;
@@ -201,22 +213,34 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
   for (int depth : {1, 2, 4, 6, 8, 12, 16}) {
     if (depth % 2 == 1 && s.alternate) continue;
     if (only_depth > 0 && depth != only_depth) continue;
-    axis_tiling x{int(extents[2]), 0, detail::round_up(int(extents[2]), s.cells), 32 * s.cells,
-                  detail::round_up(depth * reach_x, s.cells), 1, s.cells, periodic_x};
+    axis_tiling x{int(extents[2]),
+                  0,
+                  detail::round_up(int(extents[2]), s.cells),
+                  32 * s.cells,
+                  detail::round_up(depth * reach_x, s.cells),
+                  1,
+                  s.cells,
+                  periodic_x};
     while (x.count <= device.sm_count && !x.covers()) ++x.count;
     for (int cy = 1; cy * x.count <= device.sm_count; ++cy)
       for (const int registers : s.registers) {
         register_tiling t{{}, x, depth, registers, 0};
         const auto fits = [&] { return s.shared_bytes(t.in_shared) <= device.shared_per_block_optin - 1024; };
         const auto covers = [&] {
-          t.y = {int(extents[1]), int(active_rows[0]), int(active_rows[1]), strip_warps * t.rows(),
-                 depth * reach_y, cy,                  1,                   periodic_y};
+          t.y = {int(extents[1]),
+                 int(active_rows[0]),
+                 int(active_rows[1]),
+                 strip_warps * t.rows(),
+                 depth * reach_y,
+                 cy,
+                 1,
+                 periodic_y};
           return t.y.covers() && (cy > 1 || periodic_y || t.y.held == active_rows[1] - active_rows[0]);
         };
         while (shared && fits() && !covers()) t.in_shared += s.window;
         if (!fits() || !covers()) continue;
-        // Fitted to an H200: rows in shared memory take longer by half; 80% of the issue slots are used, less when
-        // the code of the sweeps exceeds 64 KB; an exchange takes 4.2 µs.
+        // Fitted to an H200: rows in shared memory take longer by half; 80% of the issue slots are used, less
+        // when the code of the sweeps exceeds 64 KB; an exchange takes 4.2 µs.
         const double rows = registers + 1.5 * t.in_shared;
         const double instructions =
             rows * s.cells * strip_warps / 4 * (arithmetic_slots(c, device) + 1.0 * c.fields);

@@ -246,7 +246,8 @@ inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<inde
 /// The same for the whole grid.
 inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<index, 3>& extents,
                                    const std::array<bool, 3>& periodic, bool folds,
-                                   const device_facts& device, std::int64_t shared_limit, int only_depth = 0) {
+                                   const device_facts& device, std::int64_t shared_limit,
+                                   int only_depth = 0) {
   const index all = extents[std::size_t(3 - c.rank)];
   return only_depth > 0
              ? choose_tiling(c, extents, all, {only_depth}, periodic, folds, device, shared_limit)
