@@ -354,11 +354,11 @@ template <class S, class Real, int Rows> struct register_block {
   template <class Ends> __device__ __forceinline__ void run() {
     load();
     int since = 0; // steps since the rings were fresh
-    constexpr int each = around::alternate ? 2 : 1;
+    constexpr int each = around::template alternate<Real> ? 2 : 1;
     for (index done = 0;; done += each) {
       step<true, Ends>(a.first_step + done);
       if (done + 1 == a.steps) return store();
-      if constexpr (around::alternate) {
+      if constexpr (around::template alternate<Real>) {
         step<false, Ends>(a.first_step + done + 1);
         if (done + 2 == a.steps) return store();
       }

@@ -122,9 +122,10 @@ template <class S> struct strip_reach {
     return 0;
   }();
   static constexpr int window = up + down + 1 + early;
-  /// Whether sweeps down and up alternate, which saves a move per cell, or all go down, which halves the
-  /// code.
-  static constexpr bool alternate = early == 0 && flops(step_program<S>::value, 0) <= 17;
+  /// Whether sweeps down and up alternate, which saves a move per cell, or all go down, which halves the code
+  /// and, in double, leaves more registers for cells.
+  template <class Real>
+  static constexpr bool alternate = sizeof(Real) == 4 && early == 0 && flops(step_program<S>::value, 0) <= 17;
   static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
 };
 
@@ -170,7 +171,7 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     // Two pieces for double, so that shuffles and rings do not dominate.
     constexpr int cells = 4, words = int(sizeof(Real)) / 4;
     s.cells = cells;
-    s.alternate = around::alternate;
+    s.alternate = around::template alternate<Real>;
     s.fields = field_count<S>;
     s.window = around::window;
     s.behind = around::down + around::early;
@@ -178,8 +179,8 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     s.row_bytes = 32 * cells * int(sizeof(Real));
     int sides = 0; // of the window, in registers
     for (int f = 0; f < s.fields; ++f) sides += 2 * around::beside(f) * s.window * words;
-    // Beside its rows a sweep of a 5-point star takes 85 registers, 128 in double.
-    const int most = (255 - (words == 2 ? 128 : 85) - sides) / (cells * words) / s.fields;
+    // Beside its rows a sweep of a 5-point star takes 85 registers, 108 in double.
+    const int most = (255 - (words == 2 ? 108 : 85) - sides) / (cells * words) / s.fields;
     const int least = std::max(around::up, around::down) + around::early;
     // The instruction cache: 32 KB hold this many rows of a sweep.
     s.row_instructions = cells * (flops(step_program<S>::value, 0) + 1) / 2 + 2 * around::widest * words;
@@ -239,13 +240,13 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
         };
         while (shared && fits() && !covers()) t.in_shared += s.window;
         if (!fits() || !covers()) continue;
-        // Fitted to an H200: rows in shared memory take longer by half; 80% of the issue slots are used, less
-        // when the code of the sweeps exceeds 64 KB; an exchange takes 4.2 µs.
-        const double rows = registers + 1.5 * t.in_shared;
+        // Fitted to an H200: a row in shared memory takes as long as 11 more instructions; 80% of the issue
+        // slots are used, less when the code of the sweeps exceeds 40 KB; an exchange takes 4.2 µs.
+        const double rows = registers + (1 + 11.0 / s.row_instructions) * t.in_shared;
         const double instructions =
             rows * s.cells * strip_warps / 4 * (arithmetic_slots(c, device) + 1.0 * c.fields);
         const double code = 16.0 * s.row_instructions * (registers + s.window) * (s.alternate ? 2 : 1);
-        const double used = 0.8 * std::min(1.0, 65536 / code);
+        const double used = 0.8 * std::min(1.0, std::sqrt(40960 / code));
         const double seconds = instructions / used / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.2e-6 / depth);
         if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
         best = {t, seconds, ""};
