@@ -273,6 +273,22 @@ TEST(plan, a_forced_strategy_that_cannot_hold_the_problem_says_why) {
   EXPECT_EQ(make_plan(pose<star5>({1, 64, 64}), {}, old).chosen.how, strategy::per_step_graph);
 }
 
+TEST(plan, a_depth_that_is_asked_for_is_taken_or_refused) {
+  const device_facts d = device("h200");
+  for (const int depth : {1, 2, 3, 5, 8}) {
+    const plan shared = make_plan(pose<star5>({1, 512, 512}), {strategy::resident, cache::shared, depth}, d);
+    EXPECT_EQ(shared.tiles.depth, depth);
+  }
+  for (const int depth : {2, 6, 10})
+    EXPECT_EQ(
+        make_plan(pose<star5>({1, 512, 512}), {strategy::resident, cache::registers, depth}, d).strips.depth,
+        depth);
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 512, 512}), {strategy::resident, cache::registers, 3}, d),
+                       "depth must be even"));
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 512, 512}), {strategy::resident, cache::both, -1}, d),
+                       "-1 is negative"));
+}
+
 TEST(plan, fields_that_differ_in_periodicity_are_launched_per_step) {
   stet::conditions<pair_of_fields, float> given{};
   for (int side = 2; side < stet::face_count; ++side)

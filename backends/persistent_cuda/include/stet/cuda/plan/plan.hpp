@@ -248,9 +248,12 @@ inline candidate partly_in_shared_memory(const problem& p, const request& asked,
 } // namespace detail
 
 /// Chooses the way of least predicted time among those that can hold the problem.
-/// \throws stet::error when `asked` forces one that cannot, or a window that cannot be: the reason is in the
-/// message
+/// \throws stet::error when `asked` forces one that cannot, a window that cannot be or a negative depth: the
+/// reason is in the message
 inline plan make_plan(const problem& p, const request& asked, const device_facts& device) {
+  if (asked.depth < 0)
+    throw stet::error("depth", std::to_string(asked.depth) + " is negative",
+                      "give the steps between exchanges, or 0 to leave them to the plan");
   plan result;
   result.extents = p.extents;
   result.device = device.name;

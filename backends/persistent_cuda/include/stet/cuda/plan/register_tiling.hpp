@@ -3,6 +3,8 @@
 #include <array>
 #include <stet/boundary.hpp>
 #include <stet/cuda/plan/tiling.hpp>
+#include <string>
+#include <vector>
 
 /// How a plane is divided among blocks whose cells are in registers. Host only but for constexpr functions.
 namespace stet::cuda {
@@ -194,7 +196,7 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
 /// The tiling of least predicted time.
 /// \param active_rows first and last + 1 that are updated
 /// \param shared whether strips may go on in shared memory
-/// \param only_depth 0: any
+/// \param only_depth 0: the best
 inline register_tiling_choice choose_register_tiling(const stencil_costs& c, const strip_shape& s,
                                                      const std::array<index, 3>& extents,
                                                      const std::array<index, 2>& active_rows, bool periodic_y,
@@ -211,9 +213,14 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
   const int reach_y = std::max(c.step.low[1], c.step.high[1]);
   const int reach_x = std::max(c.step.low[2], c.step.high[2]);
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
-  for (int depth : {1, 2, 4, 6, 8, 12, 16}) {
+  if (only_depth % 2 == 1 && s.alternate) {
+    best.refusal = "sweeps come in pairs, down and up: the depth must be even";
+    return best;
+  }
+  const std::vector<int> depths =
+      only_depth > 0 ? std::vector{only_depth} : std::vector{1, 2, 4, 6, 8, 12, 16};
+  for (const int depth : depths) {
     if (depth % 2 == 1 && s.alternate) continue;
-    if (only_depth > 0 && depth != only_depth) continue;
     axis_tiling x{int(extents[2]),
                   0,
                   detail::round_up(int(extents[2]), s.cells),
