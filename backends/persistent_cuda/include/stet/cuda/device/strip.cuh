@@ -9,19 +9,20 @@
 ///
 /// A warp owns a strip of 32 lanes by some rows, a lane `Pieces` 16-byte pieces of each row. x-neighbours
 /// come by shuffles, y-neighbours from the lane's own rows and, at the ends of the strip, from the warps
-/// above and below through shared memory: one block barrier per step.
+/// above and below through shared memory, between two block barriers per step.
 ///
 ///     warp 0   row 0           |cells of lane 0|cells of lane 1| ... |cells of lane 31|
 ///              ...             rows [0, in_shared) in the lane's own slots of shared memory,
 ///              row in_shared   the others in registers
 ///     warp 1   row 0   ...
 ///
-/// A sweep updates the rows in place, one after the other. Sweeps down and up alternate: a new row then takes
-/// the registers of an old one whose last use is over, and after two sweeps all rows are where they were. No
-/// value is moved.
+/// A sweep updates the rows in place, one after the other. Where sweeps down and up alternate, a new row
+/// takes the registers of an old one whose last use is over, and after two sweeps all rows are where they
+/// were: no value is moved. Where all go down, a value is moved per cell, and the code is half as long.
 namespace stet::cuda::detail {
 
-/// The old rows around the one that is updated, each widened once by the cells beside it.
+/// The old rows around the one that is updated, each widened once by the cells beside it. Row r is at place
+/// r modulo the number of rows, a constant in straight code.
 template <class S, class Real, int C> struct strip_window {
   using around = strip_reach<S>;
   static constexpr int count = around::window;

@@ -4,7 +4,8 @@
 #include <stet/cuda/device/strip.cuh>
 
 /// The resident strategy with the cells in registers, and in shared memory where registers end (strip.cuh):
-/// the whole time loop in one cooperative launch.
+/// the whole time loop in one cooperative launch. After PERKS (Zhang et al., ICS 2023), with rings deep
+/// enough for several steps between exchanges.
 namespace stet::cuda {
 
 template <class S, class Real> struct register_arguments {
@@ -62,9 +63,7 @@ __device__ __forceinline__ unsigned bits(int from, int to, int word) {
 /// Rows [begin, end) of a strip, without [inner_begin, inner_end).
 struct row_set {
   int begin, end, inner_begin = 0, inner_end = 0;
-  __device__ __forceinline__ bool has(int row) const {
-    return row >= begin && row < end && !(row >= inner_begin && row < inner_end);
-  }
+  /// Of the 32 rows from first + 32 · word on.
   __device__ __forceinline__ unsigned mask(int first, int word) const {
     return bits(begin - first, end - first, word) & ~bits(inner_begin - first, inner_end - first, word);
   }
@@ -374,7 +373,7 @@ template <class S, class Real, int Rows> struct register_block {
 } // namespace detail
 
 /// Launch: cooperative, `t.blocks()` blocks of 32 × strip_warps threads, `strip_shape::shared_bytes` of
-/// dynamic shared memory. \tparam Rows of a strip in registers
+/// dynamic shared memory. The blocks meet at grid barriers. \tparam Rows of a strip in registers
 template <class S, class Real, int Rows>
 __global__ void __launch_bounds__(32 * strip_warps, 1)
     register_kernel(const __grid_constant__ register_arguments<S, Real> a) {
