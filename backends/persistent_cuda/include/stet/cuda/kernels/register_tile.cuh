@@ -103,7 +103,7 @@ template <class Real, int C> struct as_rows {
 /// same reason nothing that only exchanges need is kept in registers.
 template <class S, class Real, int Rows> struct register_block {
   static constexpr int Pieces = strip_shape_of<S, Real>().cells / piece_cells<Real>;
-  using strip_type = strip<S, Real, Pieces, Rows>;
+  using strip_type = detail::strip<S, Real, Pieces, Rows>;
   using around = strip_reach<S>;
   static constexpr int V = piece_cells<Real>, C = strip_type::C, fields = field_count<S>;
   static constexpr int row_cells = strip_type::row_cells, words = (Rows + 31) / 32;
