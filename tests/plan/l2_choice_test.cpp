@@ -128,14 +128,16 @@ TEST(plan, without_a_window_its_text_has_none) {
 }
 
 TEST(plan, its_text_says_of_every_other_strategy_why_it_is_not_taken) {
-  const std::string text = to_text(plan_of<weighted>({.strategy = strategy::per_step}));
+  const std::string text =
+      to_text(plan_of<weighted>({.strategy = strategy::per_step, .cache = cache::shared}));
   const auto line_with = [&](const std::string& part) {
     const auto at = text.find(part);
     return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
   };
   EXPECT_NE(line_with("chosen     per_step ").find("us per step, limited by "), std::string::npos) << text;
   EXPECT_NE(line_with("otherwise  per_step_graph").find("not asked for"), std::string::npos) << text;
-  EXPECT_NE(line_with("otherwise  resident (registers)").find("not possible: registers hold stencils of"),
+  EXPECT_NE(line_with("otherwise  resident (registers)")
+                .find("not possible: the cache levels are limited to shared memory"),
             std::string::npos)
       << text;
   EXPECT_NE(line_with("otherwise  resident (shared)").find("not asked for"), std::string::npos) << text;
