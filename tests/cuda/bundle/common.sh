@@ -15,6 +15,24 @@ wanted() { # name: whether it contains one of the words, if there are any
   return 1
 }
 
+# Sets list (--list), filter (the value of --gtest_filter=) and words (all else) from the arguments.
+list=0 filter="" words=()
+take_arguments() {
+  local argument
+  for argument; do
+    case $argument in
+    --list) list=1 ;;
+    --gtest_filter=*) filter=${argument#*=} ;;
+    -h | --help) usage && exit ;;
+    -*)
+      usage >&2
+      exit 2
+      ;;
+    *) words+=("$argument") ;;
+    esac
+  done
+}
+
 # --- Context ---------------------------------------------------------------------------------------------------
 has_gpu=0
 if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then has_gpu=1; fi

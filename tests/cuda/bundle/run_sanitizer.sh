@@ -4,6 +4,7 @@
 #
 #   run_sanitizer.sh                     all four tools
 #   run_sanitizer.sh racecheck           checks whose names contain one of these words: <tool>_<program>
+#   run_sanitizer.sh --list              the checks
 #   run_sanitizer.sh --gtest_filter=...  instead of the short list
 #
 # Looks for compute-sanitizer in PATH, then in /usr/local/cuda/bin. LIMIT (120), TOTAL, JOBS and exit status: see
@@ -21,18 +22,7 @@ declare -A tests=(
 )
 tests[test_strategies_persistent_cuda]+=':short_double.s2ds9pt:until/0.never_passes_on_nan'
 
-filter="" words=()
-for argument; do
-  case $argument in
-  --gtest_filter=*) filter=${argument#*=} ;;
-  -h | --help) usage && exit ;;
-  -*)
-    usage >&2
-    exit 2
-    ;;
-  *) words+=("$argument") ;;
-  esac
-done
+take_arguments "$@"
 
 check() { # name tool program filter
   local name=$1 begin=$SECONDS log=$out/$1.log seconds status ran
@@ -57,15 +47,20 @@ check() { # name tool program filter
   fi
 }
 
-write_context
+((list)) || write_context
 for tool in memcheck racecheck synccheck initcheck; do
   for program in "${!tests[@]}"; do
     name=${tool}_${program%_persistent_cuda}
     [[ -x $here/bin/$program ]] && wanted "$name" || continue
+    if ((list)); then
+      echo "$name"
+      continue
+    fi
     names+=("$name")
     wait_for_turn "$jobs"
     check "$name" $tool "$program" "${filter:-${tests[$program]}}" &
   done
 done
+((!list)) || exit 0
 wait
 finish

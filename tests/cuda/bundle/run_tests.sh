@@ -18,19 +18,7 @@ set -uo pipefail
 . "$(dirname "$0")/common.sh"
 
 # --- Arguments ---------------------------------------------------------------------------------------------------
-list=0 filter="" words=()
-for argument; do
-  case $argument in
-  --list) list=1 ;;
-  --gtest_filter=*) filter=$argument ;;
-  -h | --help) usage && exit ;;
-  -*)
-    usage >&2
-    exit 2
-    ;;
-  *) words+=("$argument") ;;
-  esac
-done
+take_arguments "$@"
 
 # --- Units: turn, kind, name, shard, shards, program and arguments. G: GoogleTest; P: told by the exit status ----------
 units=()
@@ -43,17 +31,17 @@ add() { # turn kind name shards program [argument...]
     units+=("$(printf '%s\t' "$turn" "$kind" "$name$of" "$i" "$shards" "$@")")
   done
 }
-add alone G runtime 1 cuda_runtime_test ${filter:+"$filter"}
+add alone G runtime 1 cuda_runtime_test ${filter:+"--gtest_filter=$filter"}
 add alone P l2_reuse 1 l2_reuse --set-aside 4 --array 3 --stream 32 --repeats 1
 strategies=test_strategies_persistent_cuda side_by_side='strategies_*:large_*:short_*:until/*'
 if [[ $filter ]]; then
-  add alone G strategies 1 $strategies "$filter"
+  add alone G strategies 1 $strategies "--gtest_filter=$filter"
 else
   add alone G strategies_alone 1 $strategies "--gtest_filter=-$side_by_side"
   add shared G strategies 16 $strategies "--gtest_filter=$side_by_side"
 fi
 for name in run suite random; do
-  add shared G $name 1 test_${name}_persistent_cuda ${filter:+"$filter"}
+  add shared G $name 1 test_${name}_persistent_cuda ${filter:+"--gtest_filter=$filter"}
 done
 for path in "$here"/bin/acceptance_*; do add shared P "${path##*/}" 1 "${path##*/}"; done
 for precision in float double; do

@@ -18,8 +18,8 @@ template <class S, class Real> struct register_arguments {
 
 namespace detail {
 
-/// Loads a piece that other blocks may have written, where bit `Bit` of `mask` is set. Without a branch: all
-/// such loads of a thread are in flight together.
+/// As load_piece_if(), where bit `Bit` of `mask` is set; elsewhere `to` keeps its values. The test is in the
+/// assembly, so that the compiler cannot make it early and keep it in a register.
 template <int Bit, class Real>
 __device__ __forceinline__ void fetch_if(unsigned mask, const Real* from, Real (&to)[piece_cells<Real>]) {
   if constexpr (piece_cells<Real> == 4)
@@ -235,8 +235,8 @@ template <class S, class Real, int Rows> struct register_block {
   static __device__ __forceinline__ void copy(const Real* from, int from_stride, Real* to, int to_stride) {
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
-      Real v[V]{};
-      fetch_if<0>(1, from + p * from_stride, v);
+      Real v[V];
+      load_piece_if(true, from + p * from_stride, v);
       store_piece(to + p * to_stride, v);
     }
   }

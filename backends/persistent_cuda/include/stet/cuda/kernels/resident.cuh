@@ -16,8 +16,7 @@
 ///
 ///     slots       0 1 2 3 4 5 6 7 8 ...            slide = 1, sweeping up
 ///     old state   . a b c d e f g h
-///     new state   A B C . . . . . .                A is written when a, b (and what is before a) have been
-///     read
+///     new state   A B C . . . . . .                A is written when a, b and what is before a are read
 ///
 /// The next stage sweeps down and writes back. Bytes per cell between first load and last store: none from
 /// memory but the rings.

@@ -79,7 +79,7 @@ struct axis_tiling {
 /// Tiles of a plane. A block holds 32 lanes' cells by strip_warps strips of rows.
 struct register_tiling {
   axis_tiling y, x;
-  int depth = 2;     ///< steps between exchanges, even
+  int depth = 2;     ///< steps between exchanges; even where sweeps alternate
   int registers = 0; ///< rows of a strip in registers
   int in_shared = 0; ///< rows of a strip in shared memory
   STET_INLINE constexpr int blocks() const { return y.count * x.count; }
@@ -152,7 +152,10 @@ struct strip_shape {
   int cells = 0;                  ///< of a lane in a row
   bool alternate = true;          ///< depths are even
   int row_instructions = 0;       ///< of a sweep, about
-  int fields = 0, window = 0, behind = 0, ends = 0, row_bytes = 0;
+  int fields = 0, row_bytes = 0;
+  int window = 0; ///< rows in shared memory are a multiple of it
+  int behind = 0; ///< slots behind them, for copies of rows in registers
+  int ends = 0;   ///< rows that the ends of all strips take
 
   /// The first of the kernels with so many rows in registers.
   constexpr int first_with(int rows) const {
@@ -233,6 +236,7 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
     for (int cy = 1; cy * x.count <= device.sm_count; ++cy)
       for (const int registers : s.registers) {
         register_tiling t{{}, x, depth, registers, 0};
+        // The kernel has some shared memory beside, for what it knows of its exchanges.
         const auto fits = [&] { return s.shared_bytes(t.in_shared) <= device.shared_per_block_optin - 1024; };
         const auto covers = [&] {
           t.y = {int(extents[1]),

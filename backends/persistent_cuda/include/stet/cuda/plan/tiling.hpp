@@ -13,12 +13,12 @@
 
 /// How the resident strategy divides a grid among blocks. Host only, no CUDA: can be tested on any machine.
 ///
-///     +-----------------------------+   held: what a block keeps in shared memory
-///     | ring   depth * step reach   |   tile: the cells that it owns
-///     |     +-----------------+     |   Every step shrinks the part of the ring that is right by the reach
-///     of |     |      tile       |     |   the step; after `depth` steps the blocks exchange it anew. |
-///     +-----------------+     |   The ring ends at faces that are not periodic.
 ///     +-----------------------------+
+///     | ring   depth * step reach   |   held: the ring and the tile, what a block keeps in shared memory
+///     |     +-----------------+     |   tile: the cells that it owns
+///     |     |      tile       |     |   Every step leaves less of the ring right, by its reach;
+///     |     +-----------------+     |   after `depth` steps the blocks exchange it anew.
+///     +-----------------------------+   It ends at faces that are not periodic.
 namespace stet::cuda {
 
 /// What of a stencil decides about tiles. Made at compile time by `stencil_costs_of`.
