@@ -268,14 +268,16 @@ struct persistent_cuda {
     void run_in_registers(const conditions<S, Real>& given, const cuda::register_tiling& strips,
                           index first_step, index steps) {
       if (steps == 0) return;
-      if constexpr (cuda::has_strips<S>) {
+      if constexpr (cuda::has_strips<S, Real>) {
         const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
         const auto active = regions_of(step_program<S>::value, 0, extents_, given.boundaries).active;
         cuda::register_arguments<S, Real> a{};
         a.g = grid_of(given, 0);
         a.t = strips;
-        a.active_x[0] = p.wraps[2] > 0 ? -(1 << 30) : int(active.lo[2]);
-        a.active_x[1] = p.wraps[2] > 0 ? 1 << 30 : int(active.hi[2]);
+        for (int axis = 0; axis < 3; ++axis) {
+          a.active_lo[axis] = p.wraps[axis] > 0 ? std::numeric_limits<int>::min() : int(active.lo[axis]);
+          a.active_hi[axis] = p.wraps[axis] > 0 ? std::numeric_limits<int>::max() : int(active.hi[axis]);
+        }
         a.first_step = first_step;
         a.steps = steps;
         a.exchanged = exchanged_.data();
@@ -283,15 +285,14 @@ struct persistent_cuda {
         unrolled<int(shape.registers.size())>([&](auto i) {
           constexpr int rows = shape.registers[i];
           if (strips.registers == rows && shape.first_with(rows) == i)
-            cuda::launch_cooperative(
-                cuda::register_kernel<S, Real, rows>,
-                {.grid = dim3(unsigned(strips.blocks())),
-                 .block = dim3(32 * cuda::strip_warps),
-                 .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes(strips.in_shared)),
-                 .stream = stream(),
-                 .name = "resident in registers",
-                 .attributes = attributes()},
-                a);
+            cuda::launch_cooperative(cuda::register_kernel<S, Real, rows>,
+                                     {.grid = dim3(unsigned(strips.blocks())),
+                                      .block = dim3(32 * cuda::strip_warps),
+                                      .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes(strips)),
+                                      .stream = stream(),
+                                      .name = "resident in registers",
+                                      .attributes = attributes()},
+                                     a);
         });
         for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
       }

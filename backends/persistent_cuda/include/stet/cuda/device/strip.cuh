@@ -1,15 +1,17 @@
 #pragma once
+#include <stet/cuda/device/patch.cuh>
 #include <stet/cuda/device/vector.cuh>
 #include <stet/cuda/plan/register_tiling.hpp>
 #include <stet/grid.hpp>
 #include <stet/unrolled.hpp>
 
-/// A tile of a plane in registers, and in shared memory where registers end: for stencils of rank 2 with one
-/// stage.
+/// A tile of a plane in registers, and in shared memory where registers end: for stencils with one stage.
 ///
 /// A warp owns a strip of 32 lanes by some rows, a lane `Pieces` 16-byte pieces of each row. x-neighbours
 /// come by shuffles, y-neighbours from the lane's own rows and, at the ends of the strip, from the warps
 /// above and below through shared memory, between two block barriers per step.
+///
+/// In rank 3 a row is a patch of a plane (patch.cuh), and strips run along z.
 ///
 ///     warp 0   row 0           |cells of lane 0|cells of lane 1| ... |cells of lane 31|
 ///              ...             rows [0, in_shared) in the lane's own slots of shared memory,
@@ -47,26 +49,32 @@ template <class S, class Real, int C> struct strip_window {
   }
 };
 
-/// Cell I of a lane's piece in the row at place K of the window as evaluate() sees it.
+/// Cell I of a lane's in the row at place K of the window as evaluate() sees it.
 template <class S, class Real, int C, int K, int I> struct strip_cell {
   using window_type = strip_window<S, Real, C>;
+  static constexpr int width = lane_width, height = C / width, iy = I / width, ix = I % width;
   const window_type& rows;
+  const patch_sides<S, Real>& sides; // in rank 3
   const grid<S, Real>& g;
   Real step_number;
-  int y, x; // of the cell
+  int row, y, x; // of the lane's first cell
 
   template <int F, int Dz, int Dy, int Dx> __device__ __forceinline__ Real field() const {
-    constexpr int place = window_type::place(K + Dy), i = I + Dx;
-    if constexpr (i < 0)
-      return rows.low[F][place][-1 - i];
-    else if constexpr (i >= C)
-      return rows.high[F][place][i - C];
+    constexpr int place = window_type::place(K + (rank_of<S> == 3 ? Dz : Dy));
+    constexpr int cy = rank_of<S> == 3 ? iy + Dy : 0, cx = ix + Dx;
+    if constexpr (cy >= 0 && cy < height && cx >= 0 && cx < width)
+      return rows.cell[F][place][cy * width + cx];
+    else if constexpr (rank_of<S> == 3)
+      return sides.template at<F, cy, cx>();
+    else if constexpr (cx < 0)
+      return rows.low[F][place][-1 - cx];
     else
-      return rows.cell[F][place][i];
+      return rows.high[F][place][cx - width];
   }
   template <int P> __device__ __forceinline__ Real param() const { return g.given.param[P]; }
   template <int Axis> __device__ __forceinline__ Real coord() const {
-    const int n = int(g.extents[Axis]), i = Axis == 0 ? 0 : Axis == 1 ? y : x;
+    if constexpr (Axis < strip_axis<S>) return Real(0);
+    const int n = int(g.extents[Axis]), i = Axis == strip_axis<S> ? row : Axis == 1 ? y + iy : x + ix;
     return static_cast<Real>(i < 0 ? i + n : i >= n ? i - n : i); // wrapped in rings beyond periodic faces
   }
   __device__ __forceinline__ Real step() const { return step_number; }
@@ -81,21 +89,26 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   static constexpr int first = down + early,
                        last = up + early;  ///< rows ahead at which rows enter, down and up
   static constexpr int row_cells = 32 * C; ///< from row to row in shared memory
+  static constexpr int frame_cells = strip_frame<S, Real>::cells; ///< of a strip's frame, per row
   static_assert(Rows >= up && Rows >= down, "a strip holds at least what its neighbours read");
 
   Real cells[fields][Rows][C];
   Real* slots;   ///< the lane's, of row 0
   Real* ends;    ///< the lane's, of all strips of the block
   int in_shared; ///< rows in shared memory, a multiple of `window`
-  int y, x;      ///< of the strip's first row and the lane's first cell
+  int first_row; ///< of the strip, in the grid
+  int y, x;      ///< of the lane's first cell; y in rank 3
   int warp;
+  Real* frame;       ///< of the strip, in shared memory; in rank 3
+  Real* shown_frame; ///< where blocks show it each other
+  patch_place<S, Real> lane;
 
-  __device__ __forceinline__ strip(Real* shared, int rows_in_shared, int y0, int x0)
-      : in_shared(rows_in_shared), y(y0), x(x0), warp(threadIdx.x / 32) {
-    const int lane = threadIdx.x % 32;
-    ends = shared + lane * V;
-    slots = ends + strip_ends<S>() * row_cells +
-            warp * fields * (in_shared > 0 ? in_shared + first : 0) * row_cells;
+  __device__ __forceinline__ strip(Real* shared, int rows_in_shared, int row0, int y0, int x0)
+      : in_shared(rows_in_shared), first_row(row0), y(y0), x(x0), warp(threadIdx.x / 32) {
+    const int slot_rows = fields * (in_shared > 0 ? in_shared + first : 0);
+    ends = shared + threadIdx.x % 32 * V;
+    slots = ends + (strip_ends<S>() + warp * slot_rows) * row_cells;
+    frame = shared + (strip_ends<S>() + strip_warps * slot_rows) * row_cells + warp * rows() * frame_cells;
   }
   __device__ __forceinline__ int rows() const { return in_shared + Rows; }
 
@@ -144,10 +157,16 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     });
   }
 
-  /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells may
-  /// keep their values: they do where `keep` is set
+  /// Which of a lane's cells keep their values. Rank 2: of each row the same.
+  struct keep_type {
+    bool cell[C];
+    unsigned cells; ///< rank 3: a bit for each
+    int row_end;    ///< rank 3: rows from here on keep all
+  };
+  /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells along
+  /// x may keep their values: they do where `keep` is set
   template <bool Down, class Ends>
-  __device__ __forceinline__ void sweep(const grid<S, Real>& g, Real step_number, const bool (&keep)[C]) {
+  __device__ __forceinline__ void sweep(const grid<S, Real>& g, Real step_number, const keep_type& keep) {
     window_type w;
     if constexpr (Down) {
       unrolled<up>([&](auto i) { enter_above<i() - up>(w); });
@@ -256,22 +275,36 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   }
   template <int K, class Ends, class Put>
   __device__ __forceinline__ void update(window_type& w, const grid<S, Real>& g, Real step_number,
-                                         const bool (&keep)[C], int row, Put&& put) {
+                                         const keep_type& keep, int row, Put&& put) {
     using program = step_program<S>;
     constexpr int place = window_type::place(K);
+    patch_sides<S, Real> sides;
+    unsigned kept = 0;
+    if constexpr (rank_of<S> == 3) {
+      unrolled<fields>([&](auto f) { sides.template gather<f>(w.cell[f][place], lane, frame, rows(), row); });
+      kept = first_row + row < keep.row_end ? keep.cells : ~0u;
+    }
     Real result[assigned_count<S>][C];
     unrolled<assigned_count<S> * C>([&](auto i) {
+      constexpr int c = i % C;
       constexpr target t = program::value.targets[i / C];
       const Real v = evaluate<program, t.root, Real>(
-          strip_cell<S, Real, C, place, i % C>{w, g, step_number, y + row, x + i % C});
-      constexpr bool may_keep = i % C < Ends::low || i % C >= C - Ends::high;
-      result[t.field][i % C] = may_keep && keep[i % C] ? w.cell[t.field][place][i % C] : v;
+          strip_cell<S, Real, C, place, c>{w, sides, g, step_number, first_row + row, y, x});
+      bool keeps = false;
+      if constexpr (rank_of<S> == 3)
+        keeps = (kept >> c & 1) != 0;
+      else if constexpr (c < Ends::low || c >= C - Ends::high)
+        keeps = keep.cell[c];
+      result[t.field][c] = keeps ? w.cell[t.field][place][c] : v;
     });
-    unrolled<assigned_count<S>>([&](auto f) { put(f, result[f]); });
+    unrolled<assigned_count<S>>([&](auto f) {
+      if constexpr (rank_of<S> == 3) show_edges<f, S, Real>(result[f], lane, shown_frame, rows(), row);
+      put(f, result[f]);
+    });
   }
   template <class Ends, int J>
   __device__ __forceinline__ void update_registers(window_type& w, const grid<S, Real>& g, Real step_number,
-                                                   const bool (&keep)[C]) {
+                                                   const keep_type& keep) {
     update<J, Ends>(w, g, step_number, keep, in_shared + J, [&](auto f, const Real(&v)[C]) {
 #pragma unroll
       for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
@@ -279,7 +312,7 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   }
   template <int K, class Ends>
   __device__ __forceinline__ void update_slots(window_type& w, const grid<S, Real>& g, Real step_number,
-                                               const bool (&keep)[C], int row) {
+                                               const keep_type& keep, int row) {
     update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real(&v)[C]) { store(slot(f, row), v); });
   }
 };

@@ -49,6 +49,33 @@ __device__ __forceinline__ void store_piece(Real* to, const Real (&from)[piece_c
                  "d"(from[1])
                  : "memory");
 }
+/// The same where `wanted`, without a branch.
+template <class Real>
+__device__ __forceinline__ void store_piece_if(bool wanted, Real* to, const Real (&from)[piece_cells<Real>]) {
+  if constexpr (piece_cells<Real> == 4)
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p st.global.v4.f32 [%0], {%1, %2, %3, %4}; }" ::"l"(
+                     __cvta_generic_to_global(to)),
+                 "f"(from[0]), "f"(from[1]), "f"(from[2]), "f"(from[3]), "r"(unsigned(wanted))
+                 : "memory");
+  else
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.global.v2.f64 [%0], {%1, %2}; }" ::"l"(
+                     __cvta_generic_to_global(to)),
+                 "d"(from[0]), "d"(from[1]), "r"(unsigned(wanted))
+                 : "memory");
+}
+/// The same for a single value.
+__device__ __forceinline__ void store_if(bool wanted, float* to, float v) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.f32 [%0], %1; }" ::"l"(
+                   __cvta_generic_to_global(to)),
+               "f"(v), "r"(unsigned(wanted))
+               : "memory");
+}
+__device__ __forceinline__ void store_if(bool wanted, double* to, double v) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.f64 [%0], %1; }" ::"l"(
+                   __cvta_generic_to_global(to)),
+               "d"(v), "r"(unsigned(wanted))
+               : "memory");
+}
 /// The same into shared memory.
 template <class Real>
 __device__ __forceinline__ void store_piece_shared(Real* to, const Real (&from)[piece_cells<Real>]) {

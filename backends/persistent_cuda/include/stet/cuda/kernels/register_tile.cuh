@@ -11,7 +11,7 @@ namespace stet::cuda {
 template <class S, class Real> struct register_arguments {
   grid<S, Real> g; ///< `state` holds the fields; on return `next` does
   register_tiling t;
-  int active_x[2]; ///< first and last + 1 of the cells that are updated; all of them where periodic
+  int active_lo[3], active_hi[3]; ///< the cells that are updated; beyond the grid's where it is periodic
   index first_step, steps;
   Real* exchanged; ///< four times `exchange_cells()`
 };
@@ -80,6 +80,7 @@ struct exchange_facts {
   int lanes;                                                  ///< those that hold cells of the grid
   int tile[3][3];                                             ///< by side in y and x: its number
   int shift_y[3], shift_x[3]; ///< rows and lanes by which it begins before this one
+  int beside[4];              ///< rank 3: the tile at low x, high x, low y, high y; −1: none
 };
 
 /// Where blocks show each other cells, in memory of their own, so that all rows of a lane are at constant
@@ -110,20 +111,28 @@ template <class S, class Real, int Rows> struct register_block {
   using columns = as_columns<Real, C>;
   using across = as_rows<Real, C>;
 
+  static constexpr bool planes = rank_of<S> == 3;
+  using patch = lane_patch<S, Real>;
+  using frame = strip_frame<S, Real>;
+  static_assert(int(frame::cells) <= fields * row_cells, "frames take the place of columns");
+
   const register_arguments<S, Real>& a;
   exchange_facts& facts;
-  int lane, warp, tile_y, tile_x;
+  int lane, warp, tile_y, tile_side, tile_x;
   strip_type strip;
   int half = 1;
 
   __device__ __forceinline__ register_block(const register_arguments<S, Real>& given,
                                             exchange_facts& shared_facts, Real* shared)
       : a(given), facts(shared_facts), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
-        tile_y(int(blockIdx.x) / given.t.x.count), tile_x(int(blockIdx.x) % given.t.x.count),
+        tile_y(int(blockIdx.x) / given.t.x.count / given.t.side.count),
+        tile_side(int(blockIdx.x) / given.t.x.count % given.t.side.count),
+        tile_x(int(blockIdx.x) % given.t.x.count),
         strip(shared, given.t.in_shared, given.t.y.begin(tile_y) + warp * (given.t.in_shared + Rows),
-              given.t.x.begin(tile_x) + lane * C) {
+              planes ? given.t.side.begin(tile_side) + lane / patch::lanes_x * patch::height : 0,
+              given.t.x.begin(tile_x) + lane % patch::lanes_x * patch::width) {
     if (threadIdx.x == 0) {
-      const axis_tiling &y = a.t.y, &x = a.t.x;
+      const axis_tiling &y = a.t.y, &x = a.t.x, &side = a.t.side;
       const auto along = [&](int axis, const axis_tiling& t, int tile, int unit) {
         const auto relative = [&](int cell) {
           const int i = (cell - t.begin(tile) + unit - 1) / unit;
@@ -135,24 +144,42 @@ template <class S, class Real, int Rows> struct register_block {
         facts.alone_end[axis] = relative(t.shared_end(tile) / unit * unit);
       };
       along(0, y, tile_y, 1);
-      along(1, x, tile_x, C);
+      along(1, x, tile_x, patch::width);
       facts.lanes = x.periodic ? 32 : ::min(32, (int(a.g.extents[2]) - x.begin(tile_x) + C - 1) / C);
       for (int j = 0; j < 3; ++j) {
         facts.shift_y[j] = y.distance(tile_y, j - 1);
-        facts.shift_x[j] = x.distance(tile_x, j - 1) / C;
+        facts.shift_x[j] = x.distance(tile_x, j - 1) / patch::width;
         for (int i = 0; i < 3; ++i)
-          facts.tile[i][j] = y.wrapped(tile_y + i - 1) * x.count + x.wrapped(tile_x + j - 1);
+          facts.tile[i][j] =
+              a.t.number(y.wrapped(tile_y + i - 1), tile_side, x.wrapped(tile_x + (planes ? 0 : j - 1)));
       }
+      if constexpr (planes)
+        for (int i = 0; i < 4; ++i) {
+          const axis_tiling& t = i < 2 ? x : side;
+          const int next = (i < 2 ? tile_x : tile_side) + (i % 2 == 0 ? -1 : 1);
+          facts.beside[i] = !t.periodic && (next < 0 || next >= t.count) ? -1
+                            : i < 2 ? a.t.number(tile_y, tile_side, x.wrapped(next))
+                                    : a.t.number(tile_y, side.wrapped(next), tile_x);
+        }
     }
     __syncthreads();
   }
 
-  __device__ __forceinline__ bool lane_there() const { return lane < facts.lanes; }
+  /// Whether a lane holds cells of the grid, and whether its piece p of a row does.
+  __device__ __forceinline__ bool lane_there() const { return planes ? piece_there(0) : lane < facts.lanes; }
+  __device__ __forceinline__ bool piece_there(int p) const {
+    return !planes || (strip.x < a.g.extents[2] && strip.y + p * V / patch::width < a.g.extents[1]);
+  }
+  /// Whether a row of the strip lies in the grid: a strip may end behind it in rank 3.
+  __device__ __forceinline__ int rows_there() const {
+    return !planes || a.t.y.periodic ? strip.rows()
+                                     : ::max(0, ::min(strip.rows(), int(a.g.extents[0]) - strip.first_row));
+  }
   /// The strip's first row in the tile.
   __device__ __forceinline__ int before() const { return warp * strip.rows(); }
   /// The side (0 … 2) of the tile that owns a lane's cells.
   __device__ __forceinline__ int side_of(int l) const {
-    return l < facts.own_begin[1] ? 0 : l < facts.own_end[1] ? 1 : 2;
+    return planes ? 1 : l < facts.own_begin[1] ? 0 : l < facts.own_end[1] ? 1 : 2;
   }
 
   /// This lane's cells of a field in the strip's first row, where the tile on a side along y and x shows
@@ -224,21 +251,21 @@ template <class S, class Real, int Rows> struct register_block {
     });
   }
 
-  /// The lane's cells in the grid.
-  __device__ __forceinline__ Real* in_grid(const Real* field, int y) const {
-    const int ny = int(a.g.extents[1]), nx = int(a.g.extents[2]);
-    if (a.t.y.periodic) y += y < 0 ? ny : y >= ny ? -ny : 0;
+  /// Piece p of the lane's cells of a row of the grid.
+  __device__ __forceinline__ Real* in_grid(const Real* field, int row, int p) const {
+    const int n = int(a.g.extents[strip_axis<S>]), nx = int(a.g.extents[2]);
+    if (a.t.y.periodic) row += row < 0 ? n : row >= n ? -n : 0;
+    if constexpr (planes)
+      return const_cast<Real*>(field) +
+             a.g.at(row, strip.y + p * V / patch::width, strip.x + p * V % patch::width);
     const int x = strip.x + (!a.t.x.periodic ? 0 : strip.x < 0 ? nx : strip.x >= nx ? -nx : 0);
-    return const_cast<Real*>(field) + index(y) * a.g.pitch + x;
+    return const_cast<Real*>(field) + index(row) * a.g.pitch + x + p * V;
   }
-  /// Copies a lane's cells of a row whose pieces lie `stride` cells apart.
-  static __device__ __forceinline__ void copy(const Real* from, int from_stride, Real* to, int to_stride) {
-#pragma unroll
-    for (int p = 0; p < Pieces; ++p) {
-      Real v[V];
-      load_piece_if(true, from + p * from_stride, v);
-      store_piece(to + p * to_stride, v);
-    }
+  /// Copies a piece that other blocks may have written.
+  static __device__ __forceinline__ void copy(const Real* from, Real* to) {
+    Real v[V];
+    load_piece_if(true, from, v);
+    store_piece(to, v);
   }
 
   /// Fields into strips. What lies beyond the first and the last strip stays as it is: rims.
@@ -246,29 +273,87 @@ template <class S, class Real, int Rows> struct register_block {
     unrolled<fields>([&](auto f) {
       Real* const own = shown<across>(0, f, 1, 1);
       unrolled<Rows * C>([&](auto i) { strip.cells[f][i / C][i % C] = Real(0); });
-      if (lane_there())
+      const int wanted = lane_there() ? rows_there() : 0;
 #pragma unroll 4
-        for (int row = 0; row < strip.rows(); ++row)
-          copy(in_grid(a.g.state[f], strip.y + row), V, own + row * across::row, across::piece);
-      const int wanted = lane_there() ? strip.rows() : 0;
+      for (int row = 0; row < wanted; ++row)
+#pragma unroll
+        for (int p = 0; p < Pieces; ++p) {
+          Real v[V]{};
+          if (piece_there(p)) load_piece(in_grid(a.g.state[f], strip.first_row + row, p), v);
+          store_piece(own + row * across::row + p * across::piece, v);
+        }
       for (int row = 0; row < ::min(wanted, strip.in_shared); ++row) fetch_slot<across, f>(row, lane, own);
       fetch_registers<across, f>({0, wanted}, own);
       const auto edge = [&](Real* to, int first, int count) {
         for (int i = 0; i < count; ++i) {
           Real v[C]{};
-          if (lane_there() && first + i >= 0 && first + i < a.g.extents[1])
+          const int row = first + i;
+          if (lane_there() && row >= 0 && row < a.g.extents[strip_axis<S>])
 #pragma unroll
             for (int p = 0; p < Pieces; ++p)
-              load_piece(in_grid(a.g.state[f], first + i) + p * V, strip_type::part(v, p));
+              if (piece_there(p)) load_piece(in_grid(a.g.state[f], row, p), strip_type::part(v, p));
           strip_type::store(to + i * row_cells, v);
         }
       };
-      if (warp == 0) edge(strip.template last_rows<f>(-1), strip.y - around::up_of(f), around::up_of(f));
+      if (warp == 0)
+        edge(strip.template last_rows<f>(-1), strip.first_row - around::up_of(f), around::up_of(f));
       if (warp == strip_warps - 1)
-        edge(strip.template first_rows<f>(strip_warps), strip.y + strip.rows(), around::down_of(f));
+        edge(strip.template first_rows<f>(strip_warps), strip.first_row + strip.rows(), around::down_of(f));
+      if constexpr (planes) load_frame<f>();
     });
     __pipeline_commit();
     __pipeline_wait_prior(0);
+  }
+
+  /// Calls f(side, first, count) for the sides of the strip's frame: low x, high x, low y, high y.
+  template <int F, class Call> __device__ __forceinline__ void sides_of_frame(Call&& f) const {
+    constexpr int beside = frame::beside(F), beyond = frame::beyond(F);
+    const int rows = strip.rows();
+    unrolled<4>([&](auto side) {
+      constexpr int each = side < 2 ? beside : beyond,
+                    before = side < 2 ? side * beside : 2 * beside + (side - 2) * beyond;
+      if constexpr (each > 0) f(side, (frame::at(F) + before) * rows, each * rows);
+    });
+  }
+  /// Cells beside the strip into its frame.
+  template <int F> __device__ __forceinline__ void load_frame() {
+    constexpr int width = patch::lanes_x * patch::width, height = patch::lanes_y * patch::height;
+    const int x0 = a.t.x.begin(tile_x), y0 = a.t.side.begin(tile_side);
+    const auto wrap = [&](int at, bool periodic, int axis) {
+      const int n = int(a.g.extents[axis]);
+      return !periodic ? at : at < 0 ? at + n : at >= n ? at - n : at;
+    };
+    sides_of_frame<F>([&](auto side, int first, int count) {
+      for (int i = lane; i < count; i += 32) {
+        constexpr int each = side < 2 ? frame::beside(F) : frame::beyond(F);
+        const int row = i / each, j = i % each, distance = j / (side < 2 ? height : width);
+        int y = y0 + (side < 2    ? j % patch::lanes_y * patch::height + j / patch::lanes_y % patch::height
+                      : side == 2 ? -1 - distance
+                                  : height + distance);
+        int x = x0 + (side == 0 ? -1 - distance : side == 1 ? width + distance : j % width);
+        const int z = wrap(strip.first_row + row, a.t.y.periodic, 0);
+        y = wrap(y, a.t.side.periodic, 1);
+        x = wrap(x, a.t.x.periodic, 2);
+        const bool there =
+            z >= 0 && z < a.g.extents[0] && y >= 0 && y < a.g.extents[1] && x >= 0 && x < a.g.extents[2];
+        strip.frame[first + i] = there ? a.g.state[F][a.g.at(z, y, x)] : Real(0);
+      }
+    });
+  }
+  /// The strip's frame in memory, where a tile shows what is to be in those beside it.
+  __device__ __forceinline__ Real* shown_frame(int in_half, int tile) const {
+    return a.exchanged + index(2 * in_half) * a.t.exchange_cells(fields) +
+           (index(tile) * a.t.y.held + before()) * frame::cells;
+  }
+  /// The strip's frame as the blocks beside have shown it.
+  template <int F> __device__ __forceinline__ void fetch_frame() const {
+    sides_of_frame<F>([&](auto side, int first, int count) {
+      if (facts.beside[side] < 0) return;
+      const int opposite = side % 2 == 0 ? count : -count;
+      const Real* const from = shown_frame(half, facts.beside[side]) + first + opposite;
+      for (int i = lane * V; i < count; i += 32 * V)
+        __pipeline_memcpy_async(strip.frame + first + i, from + i, 16);
+    });
   }
 
   /// Fresh rings: every block shows the cells that others hold in rings, and takes its own from them.
@@ -280,10 +365,12 @@ template <class S, class Real, int Rows> struct register_block {
       const int alone_begin = facts.alone_begin[0] - before(), alone_end = facts.alone_end[0] - before();
       const bool own = side_x == 1, alone = lane >= facts.alone_begin[1] && lane < facts.alone_end[1];
       unrolled<assigned_count<S>>([&](auto f) {
-        Real* const beside_tiles = shown<columns>(half, f, 1, 1);
-        beside(begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
-               [&](int row, int l) { show_slot<columns, f>(row, l, beside_tiles); });
-        show_registers<columns, f>({begin, own && !alone ? end : begin}, beside_tiles);
+        if constexpr (!planes) {
+          Real* const beside_tiles = shown<columns>(half, f, 1, 1);
+          beside(begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
+                 [&](int row, int l) { show_slot<columns, f>(row, l, beside_tiles); });
+          show_registers<columns, f>({begin, own && !alone ? end : begin}, beside_tiles);
+        }
         if (alone_begin <= ::max(0, begin) && alone_end >= ::min(rows, end)) return; // nobody above or below
         Real* const above_below = shown<across>(half, f, 1, 1);
         if (own)
@@ -294,6 +381,7 @@ template <class S, class Real, int Rows> struct register_block {
     }
     cooperative_groups::this_grid().sync();
     unrolled<assigned_count<S>>([&](auto f) {
+      if constexpr (planes) return fetch_frame<f>();
       beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes,
              [&](int row, int l) { fetch_slot<columns, f>(row, l, shown<columns>(half, f, 1, side_of(l))); });
       fetch_registers<columns, f>({begin, lane_there() && side_x != 1 ? end : begin},
@@ -321,9 +409,18 @@ template <class S, class Real, int Rows> struct register_block {
     __syncthreads(); // the ends of the last step have been read
     strip.show_ends();
     __syncthreads();
-    bool keep[C];
+    typename strip_type::keep_type keep{};
+    if constexpr (planes) {
+      strip.shown_frame = shown_frame(half, int(blockIdx.x));
+      keep.row_end = a.active_hi[0];
+    }
 #pragma unroll
-    for (int i = 0; i < C; ++i) keep[i] = strip.x + i < a.active_x[0] || strip.x + i >= a.active_x[1];
+    for (int i = 0; i < C; ++i) {
+      const int y = strip.y + i / patch::width, x = strip.x + i % patch::width;
+      keep.cell[i] = x < a.active_lo[2] || x >= a.active_hi[2] ||
+                     (planes && (y < a.active_lo[1] || y >= a.active_hi[1]));
+      if (planes && keep.cell[i]) keep.cells |= 1u << i;
+    }
     strip.template sweep<Down, Ends>(a.g, static_cast<Real>(number), keep);
   }
 
@@ -331,7 +428,7 @@ template <class S, class Real, int Rows> struct register_block {
   __device__ __forceinline__ void store() {
     cooperative_groups::this_grid().sync(); // the halves are written again
     const int begin = ::max(0, facts.own_begin[0] - before()),
-              end = ::min(strip.rows(), facts.own_end[0] - before());
+              end = ::min(rows_there(), facts.own_end[0] - before());
     const bool lane_owned = side_of(lane) == 1 && lane_there();
     unrolled<assigned_count<S>>([&](auto f) {
       Real* const own = shown<across>(0, f, 1, 1);
@@ -340,13 +437,18 @@ template <class S, class Real, int Rows> struct register_block {
       for (int row = begin; row < ::min(end, strip.in_shared); ++row) show_slot<across, f>(row, lane, own);
 #pragma unroll 4
       for (int row = begin; row < end; ++row)
-        copy(own + row * across::row, across::piece, in_grid(a.g.next[f], strip.y + row), V);
+#pragma unroll
+        for (int p = 0; p < Pieces; ++p)
+          if (piece_there(p))
+            copy(own + row * across::row + p * across::piece, in_grid(a.g.next[f], strip.first_row + row, p));
       const auto rim = [&](int from, int to) {
-        for (int y = from + warp; y < to; y += strip_warps)
-          copy(in_grid(a.g.state[f], y), V, in_grid(a.g.next[f], y), V);
+        for (int row = from + warp; row < to; row += strip_warps)
+#pragma unroll
+          for (int p = 0; p < Pieces; ++p)
+            if (piece_there(p)) copy(in_grid(a.g.state[f], row, p), in_grid(a.g.next[f], row, p));
       };
       if (!a.t.y.periodic && tile_y == 0) rim(0, a.t.y.lo);
-      if (!a.t.y.periodic && tile_y == a.t.y.count - 1) rim(a.t.y.hi, int(a.g.extents[1]));
+      if (!a.t.y.periodic && tile_y == a.t.y.count - 1) rim(a.t.y.hi, int(a.g.extents[strip_axis<S>]));
     });
   }
 
@@ -384,10 +486,9 @@ __global__ void __launch_bounds__(32 * strip_warps, 1)
   constexpr reach around = reach_of(step_program<S>::value, 0, field_count<S>);
   // All blocks look at as many cells: they wait for the slowest anyway.
   constexpr int low = around.low[2], high = around.high[2];
-  if (low + high < C && a.g.extents[2] % C == 0)
-    block.template run<detail::lane_ends<low, high>>();
-  else
-    block.template run<detail::lane_ends<C, 0>>();
+  if constexpr (rank_of<S> == 2 && low + high < C)
+    if (a.g.extents[2] % C == 0) return block.template run<detail::lane_ends<low, high>>();
+  block.template run<detail::lane_ends<C, 0>>();
 }
 
 } // namespace stet::cuda

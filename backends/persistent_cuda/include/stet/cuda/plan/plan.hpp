@@ -54,7 +54,7 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
   p.same_every_step = !reads_step(program);
   p.strips = strip_shape_of<S, Real>();
   const auto active = regions_of(program, 0, extents, given.boundaries).active;
-  p.active_rows = {active.lo[1], active.hi[1]};
+  p.active_rows = {active.lo[strip_axis<S>], active.hi[strip_axis<S>]};
   p.busiest = busiest_field<S>();
   p.field = field_name<S>(p.busiest);
   for (int axis = 0; axis < 3; ++axis) {
@@ -186,13 +186,13 @@ inline candidate in_registers(const problem& p, const request& asked, const devi
   c.way.refusal = no_loop(p, device);
   if (!c.way.refusal.empty()) return c;
   c.way.refusal = asked.cache == cache::shared ? "the cache levels are limited to shared memory"
-                  : p.strips.cells == 0        ? "registers hold stencils of rank 2 with one stage"
-                  : p.checks                   ? "registers hold no run that checks a residual"
-                  : p.folds                    ? "registers hold fixed and periodic faces only"
-                                               : "";
+                  : p.strips.cells == 0 ? "registers hold stencils of one stage, in rank 2 or stars in rank 3"
+                  : p.checks            ? "registers hold no run that checks a residual"
+                  : p.folds             ? "registers hold fixed and periodic faces only"
+                                        : "";
   if (!c.way.refusal.empty()) return c;
-  const auto choice = choose_register_tiling(p.costs, p.strips, p.extents, p.active_rows, p.wraps[1] > 0,
-                                             p.wraps[2] > 0, device, asked.cache == cache::both, asked.depth);
+  const auto choice = choose_register_tiling(p.costs, p.strips, p.extents, p.active_rows, wraps_of(p), device,
+                                             asked.cache == cache::both, asked.depth);
   c.way.refusal = choice.refusal;
   c.way.seconds_per_step = choice.seconds_per_step;
   c.way.limit = "instructions and exchanges";

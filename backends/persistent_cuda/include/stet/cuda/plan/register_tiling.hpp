@@ -76,17 +76,24 @@ struct axis_tiling {
   }
 };
 
-/// Tiles of a plane. A block holds 32 lanes' cells by strip_warps strips of rows.
+/// Tiles of a plane, or of a volume whose planes are the rows. A block holds 32 lanes' cells by strip_warps
+/// strips of rows.
 struct register_tiling {
-  axis_tiling y, x;
+  axis_tiling y; ///< along the strips: y, in rank 3 z
+  axis_tiling x;
+  axis_tiling side;  ///< in rank 3 along y
+  int row_cells = 0; ///< of a block, of one field
   int depth = 2;     ///< steps between exchanges; even where sweeps alternate
   int registers = 0; ///< rows of a strip in registers
   int in_shared = 0; ///< rows of a strip in shared memory
-  STET_INLINE constexpr int blocks() const { return y.count * x.count; }
+  STET_INLINE constexpr int blocks() const { return y.count * side.count * x.count; }
+  STET_INLINE constexpr int number(int tile_y, int tile_side, int tile_x) const {
+    return (tile_y * side.count + tile_side) * x.count + tile_x;
+  }
   constexpr int rows() const { return registers + in_shared; } ///< of a strip
   /// Cells of all fields that blocks show each other at an exchange.
   STET_INLINE constexpr index exchange_cells(int fields) const {
-    return index(blocks()) * fields * y.held * x.held;
+    return index(blocks()) * fields * y.held * row_cells;
   }
 };
 
@@ -96,19 +103,42 @@ struct register_tiling_choice {
   std::string refusal; ///< empty when `tiles` can be used
 };
 
+/// The axis along which strips run, row after row: in rank 3 rows are planes.
+template <class S> inline constexpr int strip_axis = rank_of<S> == 3 ? 0 : 1;
+
+/// Cells of a lane along x: in double two pieces, so that shuffles and rings do not dominate.
+inline constexpr int lane_width = 4;
+
+/// What a lane holds of a row, and how the lanes of a warp lie in it.
+///
+///     rank 2    |lane 0|lane 1| ... |lane 31|     4 cells each
+///
+///     rank 3    |lane 0 | lane 1| ... |lane 7 |   4 cells by `height` each
+///               |lane 8 | lane 9| ... |lane 15|
+///               ...
+template <class S, class Real> struct lane_patch {
+  static constexpr int width = lane_width;
+  static constexpr int height =
+      rank_of<S> == 3 ? std::max(1, (sizeof(Real) == 4 ? 5 : 2) / field_count<S>) : 1;
+  static constexpr int cells = width * height;
+  static constexpr int lanes_x = rank_of<S> == 3 ? 8 : 32, lanes_y = 32 / lanes_x;
+};
+
 namespace detail {
 
 /// What of a stencil shapes a strip.
 template <class S> struct strip_reach {
-  static constexpr int up_of(int field) { return reach_into(step_program<S>::value, 0, field).low[1]; }
-  static constexpr int down_of(int field) { return reach_into(step_program<S>::value, 0, field).high[1]; }
+  static constexpr int axis = strip_axis<S>;
+  static constexpr int up_of(int field) { return reach_into(step_program<S>::value, 0, field).low[axis]; }
+  static constexpr int down_of(int field) { return reach_into(step_program<S>::value, 0, field).high[axis]; }
   static constexpr reach all = reach_of(step_program<S>::value, 0, field_count<S>);
-  static constexpr int up = all.low[1], down = all.high[1]; ///< rows above and below
+  static constexpr int up = all.low[axis], down = all.high[axis]; ///< rows above and below
   static constexpr auto rows = rows_of(step_program<S>::value, 0);
+  static constexpr bool in_own_row(const row& r) { return (axis == 0 ? r.dz : r.dy) == 0; }
   static constexpr int margin(int field, bool own) {
     int m = 0;
     for (int i = 0; i < rows.count; ++i)
-      if (rows.items[i].field == field && (rows.items[i].dy == 0) == own) {
+      if (rows.items[i].field == field && in_own_row(rows.items[i]) == own) {
         m = rows.items[i].low > m ? rows.items[i].low : m;
         m = rows.items[i].high > m ? rows.items[i].high : m;
       }
@@ -117,6 +147,19 @@ template <class S> struct strip_reach {
   /// Cells of a field that are needed beside a piece in the row itself, and in the others.
   static constexpr int centre(int field) { return margin(field, true); }
   static constexpr int beside(int field) { return margin(field, false); }
+  /// In rank 3, cells along y that are needed beside a lane's.
+  static constexpr int lateral(int field) {
+    const reach r = reach_into(step_program<S>::value, 0, field);
+    return axis == 1 ? 0 : r.low[1] > r.high[1] ? r.low[1] : r.high[1];
+  }
+  /// Whether every access lies on one of the axes.
+  static constexpr bool star = [] {
+    for (int i = 0; i < rows.count; ++i) {
+      const row& r = rows.items[i];
+      if ((r.dz != 0) + (r.dy != 0) + (r.low > 0 || r.high > 0) > 1) return false;
+    }
+    return true;
+  }();
   /// Rows before its first use at which a row enters a sweep's window: shuffles take a while.
   static constexpr int early = [] {
     for (int f = 0; f < field_count<S>; ++f)
@@ -127,7 +170,8 @@ template <class S> struct strip_reach {
   /// Whether sweeps down and up alternate, which saves a move per cell, or all go down, which halves the code
   /// and, in double, leaves more registers for cells.
   template <class Real>
-  static constexpr bool alternate = sizeof(Real) == 4 && early == 0 && flops(step_program<S>::value, 0) <= 17;
+  static constexpr bool alternate = axis == 1 && sizeof(Real) == 4 && early == 0 &&
+                                    flops(step_program<S>::value, 0) <= 17;
   static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
 };
 
@@ -141,21 +185,54 @@ template <class S> constexpr int strip_ends_at(int field) {
 }
 template <class S> constexpr int strip_ends() { return strip_ends_at<S>(field_count<S>); }
 
+/// In rank 3: the cells beside a strip, which other blocks own. Of each field that is read along x or y: for
+/// all rows those at low x, then those at high x, at low y, at high y.
+template <class S, class Real> struct strip_frame {
+  using around = strip_reach<S>;
+  using patch = lane_patch<S, Real>;
+  /// A side along x of a row: [distance − 1][row of a lane's][lane along y].
+  static constexpr int beside(int field) {
+    return rank_of<S> == 3 ? around::centre(field) * patch::height * patch::lanes_y : 0;
+  }
+  /// A side along y of a row: [distance − 1][x].
+  static constexpr int beyond(int field) { return around::lateral(field) * patch::lanes_x * patch::width; }
+  static constexpr int at(int field) {
+    int cells = 0;
+    for (int f = 0; f < field; ++f) cells += 2 * beside(f) + 2 * beyond(f);
+    return cells;
+  }
+  static constexpr int cells = at(field_count<S>); ///< per row
+};
+
 } // namespace detail
 
-/// Whether strips can hold a stencil at all.
-template <class S> inline constexpr bool has_strips = rank_of<S> == 2 && stage_count<S> == 1;
+/// Whether strips can hold a stencil at all: of one stage, in rank 2, or a star in rank 3 that reaches no
+/// further than the next lane.
+template <class S, class Real> constexpr bool strips_hold() {
+  if constexpr (stage_count<S> == 1 && rank_of<S> == 3) {
+    for (int f = 0; f < field_count<S>; ++f)
+      if (detail::strip_reach<S>::centre(f) > lane_patch<S, Real>::width ||
+          detail::strip_reach<S>::lateral(f) > lane_patch<S, Real>::height)
+        return false;
+    return detail::strip_reach<S>::star;
+  }
+  return stage_count<S> == 1 && rank_of<S> == 2;
+}
+template <class S, class Real> inline constexpr bool has_strips = strips_hold<S, Real>();
 
 /// Strips of one stencil. All zero: there are none.
 struct strip_shape {
   std::array<int, 3> registers{}; ///< rows in registers for which there are kernels
-  int cells = 0;                  ///< of a lane in a row
-  bool alternate = true;          ///< depths are even
-  int row_instructions = 0;       ///< of a sweep, about
+  int rank = 0;
+  int cells = 0;             ///< of a lane in a row
+  int width = 0, height = 0; ///< of a block's row in cells along x and, in rank 3, y
+  bool alternate = true;     ///< depths are even
+  int row_instructions = 0;  ///< of a sweep, about
   int fields = 0, row_bytes = 0;
-  int window = 0; ///< rows in shared memory are a multiple of it
-  int behind = 0; ///< slots behind them, for copies of rows in registers
-  int ends = 0;   ///< rows that the ends of all strips take
+  int window = 0;      ///< rows in shared memory are a multiple of it
+  int behind = 0;      ///< slots behind them, for copies of rows in registers
+  int ends = 0;        ///< rows that the ends of all strips take
+  int frame_bytes = 0; ///< beside a row
 
   /// The first of the kernels with so many rows in registers.
   constexpr int first_with(int rows) const {
@@ -163,34 +240,44 @@ struct strip_shape {
     while (registers[std::size_t(i)] != rows) ++i;
     return i;
   }
-  constexpr std::int64_t shared_bytes(int in_shared) const {
-    const int slots = in_shared > 0 ? strip_warps * fields * (in_shared + behind) : 0;
-    return std::int64_t(ends + slots) * row_bytes;
+  constexpr std::int64_t shared_bytes(const register_tiling& t) const {
+    const int slots = t.in_shared > 0 ? strip_warps * fields * (t.in_shared + behind) : 0;
+    return std::int64_t(ends + slots) * row_bytes + std::int64_t(strip_warps) * t.rows() * frame_bytes;
   }
 };
 
 template <class S, class Real> constexpr strip_shape strip_shape_of() {
   strip_shape s;
-  if constexpr (has_strips<S>) {
+  if constexpr (has_strips<S, Real>) {
     using around = detail::strip_reach<S>;
-    // Two pieces for double, so that shuffles and rings do not dominate.
-    constexpr int cells = 4, words = int(sizeof(Real)) / 4;
+    using patch = lane_patch<S, Real>;
+    constexpr int cells = patch::cells, words = int(sizeof(Real)) / 4;
+    s.rank = rank_of<S>;
     s.cells = cells;
+    s.width = patch::lanes_x * patch::width;
+    s.height = patch::lanes_y * patch::height;
     s.alternate = around::template alternate<Real>;
     s.fields = field_count<S>;
     s.window = around::window;
     s.behind = around::down + around::early;
     s.ends = detail::strip_ends<S>();
     s.row_bytes = 32 * cells * int(sizeof(Real));
-    int sides = 0; // of the window, in registers
-    for (int f = 0; f < s.fields; ++f) sides += 2 * around::beside(f) * s.window * words;
+    s.frame_bytes = detail::strip_frame<S, Real>::cells * int(sizeof(Real));
+    int sides = 0, framed = 0; // of the window, in registers
+    for (int f = 0; f < s.fields; ++f) {
+      sides += 2 * around::beside(f) * s.window * words;
+      framed += 2 * (around::centre(f) * patch::height + around::lateral(f) * patch::width) * words;
+    }
+    if (s.rank == 3) sides = framed + (around::up + 1) * cells * s.fields * words - 20;
     // Beside its rows a sweep of a 5-point star takes 85 registers, 108 in double.
     const int most = (255 - (words == 2 ? 108 : 85) - sides) / (cells * words) / s.fields;
     const int least = std::max(around::up, around::down) + around::early;
     // The instruction cache: 32 KB hold this many rows of a sweep.
     s.row_instructions = cells * (flops(step_program<S>::value, 0) + 1) / 2 + 2 * around::widest * words;
+    if (s.rank == 3) s.row_instructions += 2 * framed + 2 * cells;
     const int cached = 32 * 1024 / 16 / s.row_instructions - s.window;
     s.registers = {std::min(6, most), std::min(most / 2, std::max(cached, most / 3)), most};
+    if (s.rank == 3) s.registers = {most - 2, most - 1, most};
     for (int& r : s.registers) r = std::max(r, least);
   }
   return s;
@@ -198,64 +285,81 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
 
 /// The tiling of least predicted time.
 /// \param active_rows first and last + 1 that are updated
+/// \param wraps per axis: whether it is periodic
 /// \param shared whether strips may go on in shared memory
 /// \param only_depth 0: the best
-inline register_tiling_choice choose_register_tiling(const stencil_costs& c, const strip_shape& s,
-                                                     const std::array<index, 3>& extents,
-                                                     const std::array<index, 2>& active_rows, bool periodic_y,
-                                                     bool periodic_x, const device_facts& device, bool shared,
-                                                     int only_depth) {
+inline register_tiling_choice
+choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::array<index, 3>& extents,
+                       const std::array<index, 2>& active_rows, const std::array<bool, 3>& wraps,
+                       const device_facts& device, bool shared, int only_depth) {
   register_tiling_choice best;
-  best.refusal = shared ? "the field does not fit into registers and shared memory, or is smaller than a tile"
-                        : "the field does not fit into registers, or is smaller than a tile";
-  if (extents[1] > (1 << 30) || extents[2] > (1 << 30)) return best;
-  if (periodic_x && extents[2] % s.cells != 0) {
-    best.refusal = "a periodic row is not a multiple of " + std::to_string(s.cells) + " cells";
-    return best;
-  }
-  const int reach_y = std::max(c.step.low[1], c.step.high[1]);
+  const std::string unfit =
+      shared ? "the field does not fit into registers and shared memory, or is smaller than a tile"
+             : "the field does not fit into registers, or is smaller than a tile";
+  best.refusal = unfit;
+  if (*std::max_element(extents.begin(), extents.end()) > (1 << 30)) return best;
+  const bool planes = s.rank == 3;
+  const int axis = planes ? 0 : 1, unit = lane_width;
+  const auto n = [&](int a) { return int(extents[std::size_t(a)]); };
+  const int tile_x = planes ? s.width : unit; // periodic rows are so many whole ones
+  if (wraps[2] && n(2) % tile_x != 0)
+    best.refusal = "a periodic row is not a multiple of " + std::to_string(tile_x) + " cells";
+  else if (planes && wraps[1] && n(1) % s.height != 0)
+    best.refusal = "a periodic plane is not a multiple of " + std::to_string(s.height) + " rows";
+  else if (planes && only_depth > 1)
+    best.refusal = "blocks exchange after every step in rank 3: the depth must be 1";
+  else if (only_depth % 2 == 1 && s.alternate)
+    best.refusal = "sweeps come in pairs, down and up: the depth must be even";
+  else
+    best = {};
+  if (!best.refusal.empty()) return best;
+  best.refusal = unfit;
+
+  const int reach_rows = std::max(c.step.low[std::size_t(axis)], c.step.high[std::size_t(axis)]);
   const int reach_x = std::max(c.step.low[2], c.step.high[2]);
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
-  if (only_depth % 2 == 1 && s.alternate) {
-    best.refusal = "sweeps come in pairs, down and up: the depth must be even";
-    return best;
-  }
-  const std::vector<int> depths =
-      only_depth > 0 ? std::vector{only_depth} : std::vector{1, 2, 4, 6, 8, 12, 16};
+  std::vector<int> depths{1, 2, 4, 6, 8, 12, 16};
+  if (planes) depths = {1};
+  if (only_depth > 0) depths = {only_depth};
   for (const int depth : depths) {
     if (depth % 2 == 1 && s.alternate) continue;
-    axis_tiling x{int(extents[2]),
-                  0,
-                  detail::round_up(int(extents[2]), s.cells),
-                  32 * s.cells,
-                  detail::round_up(depth * reach_x, s.cells),
-                  1,
-                  s.cells,
-                  periodic_x};
-    while (x.count <= device.sm_count && !x.covers()) ++x.count;
-    for (int cy = 1; cy * x.count <= device.sm_count; ++cy)
+    register_tiling t;
+    t.depth = depth;
+    t.row_cells = 32 * s.cells;
+    if (planes) {
+      const auto whole = [&](int a, int held, int step) {
+        const int count = (n(a) + held - 1) / held;
+        return axis_tiling{n(a), 0, count * held, held, 0, count, step, wraps[std::size_t(a)]};
+      };
+      t.x = whole(2, s.width, unit);
+      t.side = whole(1, s.height, 1);
+    } else {
+      t.x = {n(2), 0,       detail::round_up(n(2), unit), s.width, detail::round_up(depth * reach_x, unit), 1,
+             unit, wraps[2]};
+      while (t.x.count <= device.sm_count && !t.x.covers()) ++t.x.count;
+    }
+    const int layer = t.x.count * t.side.count;
+    for (int count = 1; count * layer <= device.sm_count; ++count)
       for (const int registers : s.registers) {
-        register_tiling t{{}, x, depth, registers, 0};
+        t.registers = registers;
+        t.in_shared = 0;
         // The kernel has some shared memory beside, for what it knows of its exchanges.
-        const auto fits = [&] { return s.shared_bytes(t.in_shared) <= device.shared_per_block_optin - 1024; };
+        const auto fits = [&] { return s.shared_bytes(t) <= device.shared_per_block_optin - 1024; };
         const auto covers = [&] {
-          t.y = {int(extents[1]),
-                 int(active_rows[0]),
-                 int(active_rows[1]),
-                 strip_warps * t.rows(),
-                 depth * reach_y,
-                 cy,
-                 1,
-                 periodic_y};
-          return t.y.covers() && (cy > 1 || periodic_y || t.y.held == active_rows[1] - active_rows[0]);
+          const bool wrap = wraps[std::size_t(axis)];
+          const int lo = int(active_rows[0]), hi = int(active_rows[1]), held = strip_warps * t.rows();
+          t.y = {n(axis), lo, hi, held, depth * reach_rows, count, 1, wrap};
+          if (!t.y.covers()) return false;
+          if (planes && count == 1 && !wrap) t.y.hi = lo + held; // rows behind `hi` keep their values
+          return count > 1 || wrap || planes || held == hi - lo;
         };
         while (shared && fits() && !covers()) t.in_shared += s.window;
         if (!fits() || !covers()) continue;
         // Fitted to an H200: a row in shared memory takes as long as 11 more instructions; 80% of the issue
         // slots are used, less when the code of the sweeps exceeds 40 KB; an exchange takes 4.2 µs.
         const double rows = registers + (1 + 11.0 / s.row_instructions) * t.in_shared;
-        const double instructions =
-            rows * s.cells * strip_warps / 4 * (arithmetic_slots(c, device) + 1.0 * c.fields);
+        const double instructions = rows * s.cells * strip_warps / 4 *
+                                    (arithmetic_slots(c, device) + (planes ? 4.0 : 1.0) * c.fields);
         const double code = 16.0 * s.row_instructions * (registers + s.window) * (s.alternate ? 2 : 1);
         const double used = 0.8 * std::min(1.0, std::sqrt(40960 / code));
         const double seconds = instructions / used / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.2e-6 / depth);
