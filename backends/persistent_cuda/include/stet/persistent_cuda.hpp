@@ -275,11 +275,11 @@ struct persistent_cuda {
         a.g = grid_of(given, 0);
         a.t = strips;
         for (int axis = 0; axis < 3; ++axis) {
-          a.active_lo[axis] = p.wraps[axis] > 0 ? std::numeric_limits<int>::min() : int(active.lo[axis]);
-          a.active_hi[axis] = p.wraps[axis] > 0 ? std::numeric_limits<int>::max() : int(active.hi[axis]);
+          a.active_lo[axis] = p.wraps[axis] > 0 ? -(1 << 30) : int(active.lo[axis]);
+          a.active_hi[axis] = p.wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
         }
         a.first_step = first_step;
-        a.steps = steps;
+        a.steps = int(std::min<index>(steps, 1 << 30)); // registers are for cells: the kernel counts in 32 bits
         a.exchanged = exchanged_.data();
         constexpr auto shape = cuda::strip_shape_of<S, Real>();
         unrolled<int(shape.registers.size())>([&](auto i) {
@@ -295,6 +295,7 @@ struct persistent_cuda {
                                      a);
         });
         for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
+        run_in_registers(given, strips, first_step + a.steps, steps - a.steps);
       }
     }
 

@@ -96,15 +96,13 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   Real* slots;   ///< the lane's, of row 0
   Real* ends;    ///< the lane's, of all strips of the block
   int in_shared; ///< rows in shared memory, a multiple of `window`
-  int first_row; ///< of the strip, in the grid
-  int y, x;      ///< of the lane's first cell; y in rank 3
   int warp;
   Real* frame;       ///< of the strip, in shared memory; in rank 3
   Real* shown_frame; ///< where blocks show it each other
   patch_place<S, Real> lane;
 
-  __device__ __forceinline__ strip(Real* shared, int rows_in_shared, int row0, int y0, int x0)
-      : in_shared(rows_in_shared), first_row(row0), y(y0), x(x0), warp(threadIdx.x / 32) {
+  __device__ __forceinline__ strip(Real* shared, int rows_in_shared)
+      : in_shared(rows_in_shared), warp(threadIdx.x / 32) {
     const int slot_rows = fields * (in_shared > 0 ? in_shared + first : 0);
     ends = shared + threadIdx.x % 32 * V;
     slots = ends + (strip_ends<S>() + warp * slot_rows) * row_cells;
@@ -157,11 +155,12 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     });
   }
 
-  /// Which of a lane's cells keep their values. Rank 2: of each row the same.
+  /// Which of a lane's cells keep their values, of each row the same. Where they are in the grid.
   struct keep_type {
     bool cell[C];
     unsigned cells; ///< rank 3: a bit for each
     int row_end;    ///< rank 3: rows from here on keep all
+    int row, y, x;  ///< of the strip's first row and the lane's first cell; y in rank 3
   };
   /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells along
   /// x may keep their values: they do where `keep` is set
@@ -282,14 +281,14 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     unsigned kept = 0;
     if constexpr (rank_of<S> == 3) {
       unrolled<fields>([&](auto f) { sides.template gather<f>(w.cell[f][place], lane, frame, rows(), row); });
-      kept = first_row + row < keep.row_end ? keep.cells : ~0u;
+      kept = row < keep.row_end ? keep.cells : ~0u;
     }
     Real result[assigned_count<S>][C];
     unrolled<assigned_count<S> * C>([&](auto i) {
       constexpr int c = i % C;
       constexpr target t = program::value.targets[i / C];
       const Real v = evaluate<program, t.root, Real>(
-          strip_cell<S, Real, C, place, c>{w, sides, g, step_number, first_row + row, y, x});
+          strip_cell<S, Real, C, place, c>{w, sides, g, step_number, keep.row + row, keep.y, keep.x});
       bool keeps = false;
       if constexpr (rank_of<S> == 3)
         keeps = (kept >> c & 1) != 0;

@@ -12,7 +12,8 @@ template <class S, class Real> struct register_arguments {
   grid<S, Real> g; ///< `state` holds the fields; on return `next` does
   register_tiling t;
   int active_lo[3], active_hi[3]; ///< the cells that are updated; beyond the grid's where it is periodic
-  index first_step, steps;
+  index first_step;
+  int steps;
   Real* exchanged; ///< four times `exchange_cells()`
 };
 
@@ -80,6 +81,7 @@ struct exchange_facts {
   int lanes;                                                  ///< those that hold cells of the grid
   int tile[3][3];                                             ///< by side in y and x: its number
   int shift_y[3], shift_x[3]; ///< rows and lanes by which it begins before this one
+  int begin[3];               ///< of the tile in the grid: the first row, y in rank 3, x
   int beside[4];              ///< rank 3: the tile at low x, high x, low y, high y; −1: none
 };
 
@@ -118,20 +120,18 @@ template <class S, class Real, int Rows> struct register_block {
 
   const register_arguments<S, Real>& a;
   exchange_facts& facts;
-  int lane, warp, tile_y, tile_side, tile_x;
+  int lane, warp;
   strip_type strip;
   int half = 1;
+  unsigned rim = 0; ///< rank 3: the lane's cells that keep their values
 
   __device__ __forceinline__ register_block(const register_arguments<S, Real>& given,
                                             exchange_facts& shared_facts, Real* shared)
       : a(given), facts(shared_facts), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
-        tile_y(int(blockIdx.x) / given.t.x.count / given.t.side.count),
-        tile_side(int(blockIdx.x) / given.t.x.count % given.t.side.count),
-        tile_x(int(blockIdx.x) % given.t.x.count),
-        strip(shared, given.t.in_shared, given.t.y.begin(tile_y) + warp * (given.t.in_shared + Rows),
-              planes ? given.t.side.begin(tile_side) + lane / patch::lanes_x * patch::height : 0,
-              given.t.x.begin(tile_x) + lane % patch::lanes_x * patch::width) {
+        strip(shared, given.t.in_shared) {
     if (threadIdx.x == 0) {
+      const int tile_x = int(blockIdx.x) % a.t.x.count, tile_side = int(blockIdx.x) / a.t.x.count % a.t.side.count;
+      const int tile_y = this->tile_y();
       const axis_tiling &y = a.t.y, &x = a.t.x, &side = a.t.side;
       const auto along = [&](int axis, const axis_tiling& t, int tile, int unit) {
         const auto relative = [&](int cell) {
@@ -143,6 +143,9 @@ template <class S, class Real, int Rows> struct register_block {
         facts.alone_begin[axis] = relative(t.shared_begin(tile));
         facts.alone_end[axis] = relative(t.shared_end(tile) / unit * unit);
       };
+      facts.begin[0] = y.begin(tile_y);
+      facts.begin[1] = side.begin(tile_side);
+      facts.begin[2] = x.begin(tile_x);
       along(0, y, tile_y, 1);
       along(1, x, tile_x, patch::width);
       facts.lanes = x.periodic ? 32 : ::min(32, (int(a.g.extents[2]) - x.begin(tile_x) + C - 1) / C);
@@ -163,17 +166,36 @@ template <class S, class Real, int Rows> struct register_block {
         }
     }
     __syncthreads();
+    if constexpr (planes)
+#pragma unroll
+      for (int i = 0; i < C; ++i)
+        if (!active(i)) rim |= 1u << i;
   }
 
+  /// Whether a lane's cell may change along x and, in rank 3, y.
+  __device__ __forceinline__ bool active(int i) const {
+    const int x = lane_x() + i % patch::width, y = lane_y() + i / patch::width;
+    return x >= a.active_lo[2] && x < a.active_hi[2] &&
+           (!planes || (y >= a.active_lo[1] && y < a.active_hi[1]));
+  }
+  __device__ __forceinline__ int tile_y() const { return int(blockIdx.x) / a.t.x.count / a.t.side.count; }
+  /// In the grid: the strip's first row, the lane's first cell.
+  __device__ __forceinline__ int first_row() const { return facts.begin[0] + before(); }
+  __device__ __forceinline__ int lane_y() const {
+    return facts.begin[1] + lane / patch::lanes_x * patch::height;
+  }
+  __device__ __forceinline__ int lane_x() const {
+    return facts.begin[2] + lane % patch::lanes_x * patch::width;
+  }
   /// Whether a lane holds cells of the grid, and whether its piece p of a row does.
   __device__ __forceinline__ bool lane_there() const { return planes ? piece_there(0) : lane < facts.lanes; }
   __device__ __forceinline__ bool piece_there(int p) const {
-    return !planes || (strip.x < a.g.extents[2] && strip.y + p * V / patch::width < a.g.extents[1]);
+    return !planes || (lane_x() < a.g.extents[2] && lane_y() + p * V / patch::width < a.g.extents[1]);
   }
   /// Whether a row of the strip lies in the grid: a strip may end behind it in rank 3.
   __device__ __forceinline__ int rows_there() const {
     return !planes || a.t.y.periodic ? strip.rows()
-                                     : ::max(0, ::min(strip.rows(), int(a.g.extents[0]) - strip.first_row));
+                                     : ::max(0, ::min(strip.rows(), int(a.g.extents[0]) - first_row()));
   }
   /// The strip's first row in the tile.
   __device__ __forceinline__ int before() const { return warp * strip.rows(); }
@@ -257,8 +279,9 @@ template <class S, class Real, int Rows> struct register_block {
     if (a.t.y.periodic) row += row < 0 ? n : row >= n ? -n : 0;
     if constexpr (planes)
       return const_cast<Real*>(field) +
-             a.g.at(row, strip.y + p * V / patch::width, strip.x + p * V % patch::width);
-    const int x = strip.x + (!a.t.x.periodic ? 0 : strip.x < 0 ? nx : strip.x >= nx ? -nx : 0);
+             a.g.at(row, lane_y() + p * V / patch::width, lane_x() + p * V % patch::width);
+    int x = lane_x();
+    if (a.t.x.periodic) x += x < 0 ? nx : x >= nx ? -nx : 0;
     return const_cast<Real*>(field) + index(row) * a.g.pitch + x + p * V;
   }
   /// Copies a piece that other blocks may have written.
@@ -279,7 +302,7 @@ template <class S, class Real, int Rows> struct register_block {
 #pragma unroll
         for (int p = 0; p < Pieces; ++p) {
           Real v[V]{};
-          if (piece_there(p)) load_piece(in_grid(a.g.state[f], strip.first_row + row, p), v);
+          if (piece_there(p)) load_piece(in_grid(a.g.state[f], first_row() + row, p), v);
           store_piece(own + row * across::row + p * across::piece, v);
         }
       for (int row = 0; row < ::min(wanted, strip.in_shared); ++row) fetch_slot<across, f>(row, lane, own);
@@ -296,13 +319,17 @@ template <class S, class Real, int Rows> struct register_block {
         }
       };
       if (warp == 0)
-        edge(strip.template last_rows<f>(-1), strip.first_row - around::up_of(f), around::up_of(f));
+        edge(strip.template last_rows<f>(-1), first_row() - around::up_of(f), around::up_of(f));
       if (warp == strip_warps - 1)
-        edge(strip.template first_rows<f>(strip_warps), strip.first_row + strip.rows(), around::down_of(f));
+        edge(strip.template first_rows<f>(strip_warps), first_row() + strip.rows(), around::down_of(f));
       if constexpr (planes) load_frame<f>();
     });
     __pipeline_commit();
     __pipeline_wait_prior(0);
+    if constexpr (planes) {
+      strip.show_ends();
+      __syncthreads();
+    }
   }
 
   /// Calls f(side, first, count) for the sides of the strip's frame: low x, high x, low y, high y.
@@ -318,7 +345,7 @@ template <class S, class Real, int Rows> struct register_block {
   /// Cells beside the strip into its frame.
   template <int F> __device__ __forceinline__ void load_frame() {
     constexpr int width = patch::lanes_x * patch::width, height = patch::lanes_y * patch::height;
-    const int x0 = a.t.x.begin(tile_x), y0 = a.t.side.begin(tile_side);
+    const int x0 = facts.begin[2], y0 = facts.begin[1];
     const auto wrap = [&](int at, bool periodic, int axis) {
       const int n = int(a.g.extents[axis]);
       return !periodic ? at : at < 0 ? at + n : at >= n ? at - n : at;
@@ -331,7 +358,7 @@ template <class S, class Real, int Rows> struct register_block {
                       : side == 2 ? -1 - distance
                                   : height + distance);
         int x = x0 + (side == 0 ? -1 - distance : side == 1 ? width + distance : j % width);
-        const int z = wrap(strip.first_row + row, a.t.y.periodic, 0);
+        const int z = wrap(first_row() + row, a.t.y.periodic, 0);
         y = wrap(y, a.t.side.periodic, 1);
         x = wrap(x, a.t.x.periodic, 2);
         const bool there =
@@ -406,22 +433,28 @@ template <class S, class Real, int Rows> struct register_block {
   }
 
   template <bool Down, class Ends> __device__ __forceinline__ void step(index number) {
-    __syncthreads(); // the ends of the last step have been read
-    strip.show_ends();
-    __syncthreads();
+    if constexpr (!planes) show_ends();
     typename strip_type::keep_type keep{};
     if constexpr (planes) {
       strip.shown_frame = shown_frame(half, int(blockIdx.x));
-      keep.row_end = a.active_hi[0];
-    }
+      keep.row_end = a.active_hi[0] - first_row();
+      keep.cells = rim;
+    } else {
 #pragma unroll
-    for (int i = 0; i < C; ++i) {
-      const int y = strip.y + i / patch::width, x = strip.x + i % patch::width;
-      keep.cell[i] = x < a.active_lo[2] || x >= a.active_hi[2] ||
-                     (planes && (y < a.active_lo[1] || y >= a.active_hi[1]));
-      if (planes && keep.cell[i]) keep.cells |= 1u << i;
+      for (int i = 0; i < C; ++i) keep.cell[i] = !active(i);
     }
+    keep.row = first_row();
+    keep.y = lane_y();
+    keep.x = lane_x();
     strip.template sweep<Down, Ends>(a.g, static_cast<Real>(number), keep);
+    // An exchange after every step changes no row that another strip of the block reads: what is shown while
+    // others are on their way to the grid barrier costs no time.
+    if constexpr (planes) show_ends();
+  }
+  __device__ __forceinline__ void show_ends() {
+    __syncthreads(); // the ends of the last step have been read
+    strip.show_ends();
+    if constexpr (!planes) __syncthreads();
   }
 
   /// Strips into fields, and the rows that no strip holds.
@@ -440,15 +473,15 @@ template <class S, class Real, int Rows> struct register_block {
 #pragma unroll
         for (int p = 0; p < Pieces; ++p)
           if (piece_there(p))
-            copy(own + row * across::row + p * across::piece, in_grid(a.g.next[f], strip.first_row + row, p));
+            copy(own + row * across::row + p * across::piece, in_grid(a.g.next[f], first_row() + row, p));
       const auto rim = [&](int from, int to) {
         for (int row = from + warp; row < to; row += strip_warps)
 #pragma unroll
           for (int p = 0; p < Pieces; ++p)
             if (piece_there(p)) copy(in_grid(a.g.state[f], row, p), in_grid(a.g.next[f], row, p));
       };
-      if (!a.t.y.periodic && tile_y == 0) rim(0, a.t.y.lo);
-      if (!a.t.y.periodic && tile_y == a.t.y.count - 1) rim(a.t.y.hi, int(a.g.extents[strip_axis<S>]));
+      if (!a.t.y.periodic && tile_y() == 0) rim(0, a.t.y.lo);
+      if (!a.t.y.periodic && tile_y() == a.t.y.count - 1) rim(a.t.y.hi, int(a.g.extents[strip_axis<S>]));
     });
   }
 
@@ -456,7 +489,7 @@ template <class S, class Real, int Rows> struct register_block {
     load();
     int since = 0; // steps since the rings were fresh
     constexpr int each = around::template alternate<Real> ? 2 : 1;
-    for (index done = 0;; done += each) {
+    for (int done = 0;; done += each) {
       step<true, Ends>(a.first_step + done);
       if (done + 1 == a.steps) return store();
       if constexpr (around::template alternate<Real>) {
@@ -464,7 +497,7 @@ template <class S, class Real, int Rows> struct register_block {
         if (done + 2 == a.steps) return store();
       }
       since += each;
-      if (since == a.t.depth) {
+      if (planes || since == a.t.depth) {
         exchange();
         since = 0;
       }
