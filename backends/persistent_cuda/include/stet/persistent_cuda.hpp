@@ -279,7 +279,8 @@ struct persistent_cuda {
           a.active_hi[axis] = p.wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
         }
         a.first_step = first_step;
-        a.steps = int(std::min<index>(steps, 1 << 30)); // registers are for cells: the kernel counts in 32 bits
+        a.steps =
+            int(std::min<index>(steps, 1 << 30)); // registers are for cells: the kernel counts in 32 bits
         a.exchanged = exchanged_.data();
         constexpr auto shape = cuda::strip_shape_of<S, Real>();
         unrolled<int(shape.registers.size())>([&](auto i) {

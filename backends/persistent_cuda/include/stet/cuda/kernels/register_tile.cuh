@@ -130,7 +130,8 @@ template <class S, class Real, int Rows> struct register_block {
       : a(given), facts(shared_facts), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
         strip(shared, given.t.in_shared) {
     if (threadIdx.x == 0) {
-      const int tile_x = int(blockIdx.x) % a.t.x.count, tile_side = int(blockIdx.x) / a.t.x.count % a.t.side.count;
+      const int tile_x = int(blockIdx.x) % a.t.x.count,
+                tile_side = int(blockIdx.x) / a.t.x.count % a.t.side.count;
       const int tile_y = this->tile_y();
       const axis_tiling &y = a.t.y, &x = a.t.x, &side = a.t.side;
       const auto along = [&](int axis, const axis_tiling& t, int tile, int unit) {
@@ -318,8 +319,7 @@ template <class S, class Real, int Rows> struct register_block {
           strip_type::store(to + i * row_cells, v);
         }
       };
-      if (warp == 0)
-        edge(strip.template last_rows<f>(-1), first_row() - around::up_of(f), around::up_of(f));
+      if (warp == 0) edge(strip.template last_rows<f>(-1), first_row() - around::up_of(f), around::up_of(f));
       if (warp == strip_warps - 1)
         edge(strip.template first_rows<f>(strip_warps), first_row() + strip.rows(), around::down_of(f));
       if constexpr (planes) load_frame<f>();
