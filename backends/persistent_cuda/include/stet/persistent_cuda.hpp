@@ -240,9 +240,10 @@ struct persistent_cuda {
         if (array.size() < size) array = std::decay_t<decltype(array)>(size);
       };
       if (!is_resident(choice.chosen.how)) return;
-      if (choice.chosen.where == cuda::cache::registers)
+      if (choice.chosen.where == cuda::cache::registers) {
         grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
-      else
+        grow(streamed_, choice.strips.streamed_cells(field_count<S>));
+      } else
         grow(lists_, index(choice.tiles.blocks()) * choice.tiles.exchanged);
     }
 
@@ -279,6 +280,7 @@ struct persistent_cuda {
         a.first_step = first_step;
         a.steps = steps;
         a.exchanged = exchanged_.data();
+        a.streamed = streamed_.data();
         constexpr auto shape = cuda::strip_shape_of<S, Real>();
         unrolled<int(shape.registers.size())>([&](auto i) {
           constexpr int rows = shape.registers[i];
@@ -287,9 +289,10 @@ struct persistent_cuda {
                 cuda::register_kernel<S, Real, rows>,
                 {.grid = dim3(unsigned(strips.blocks())),
                  .block = dim3(32 * cuda::strip_warps),
-                 .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes(strips.in_shared)),
+                 .dynamic_shared =
+                     static_cast<std::size_t>(shape.shared_bytes(strips.in_memory, strips.in_shared)),
                  .stream = stream(),
-                 .name = "resident in registers",
+                 .name = strips.in_memory > 0 ? "resident in registers and memory" : "resident in registers",
                  .attributes = attributes()},
                 a);
         });
@@ -396,6 +399,7 @@ struct persistent_cuda {
     cuda::device_array<cuda::resident_result<S>> result_{1};
     cuda::device_array<Real>
         exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
+    cuda::device_array<Real> streamed_;               ///< their rows in memory; likewise
     cuda::device_array<cuda::exchanged_piece> lists_; ///< of those in shared memory; likewise
     std::optional<cuda::windowed_launches> window_;   ///< of the run that is under way
   };

@@ -1,20 +1,25 @@
 #pragma once
+#include <cuda_pipeline.h>
 #include <stet/cuda/device/vector.cuh>
 #include <stet/cuda/plan/register_tiling.hpp>
 #include <stet/grid.hpp>
 #include <stet/unrolled.hpp>
 
-/// A tile of a plane in registers, and in shared memory where registers end: for stencils of rank 2 with one
-/// stage.
+/// A tile of a plane in registers, in shared memory where registers end, and in global memory where that
+/// ends: for stencils of rank 2 with one stage.
 ///
 /// A warp owns a strip of 32 lanes by some rows, a lane `Pieces` 16-byte pieces of each row. x-neighbours
 /// come by shuffles, y-neighbours from the lane's own rows and, at the ends of the strip, from the warps
 /// above and below through shared memory, between two block barriers per step.
 ///
 ///     warp 0   row 0           |cells of lane 0|cells of lane 1| ... |cells of lane 31|
-///              ...             rows [0, in_shared) in the lane's own slots of shared memory,
-///              row in_shared   the others in registers
+///              ...             in_memory rows in memory of the lane's own: they stream,
+///              ...             in_shared rows in the lane's own slots of shared memory,
+///              ...             the others in registers
 ///     warp 1   row 0   ...
+///
+/// Each kind of row is numbered from 0 where no other is said. Rows in memory come through a ring of slots,
+/// `ahead` rows before they are used, without passing registers; new rows are stored straight away.
 ///
 /// A sweep updates the rows in place, one after the other. Where sweeps down and up alternate, a new row
 /// takes the registers of an old one whose last use is over, and after two sweeps all rows are where they
@@ -80,25 +85,48 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   static constexpr int up = around::up, down = around::down, early = around::early, window = around::window;
   static constexpr int first = down + early,
                        last = up + early;  ///< rows ahead at which rows enter, down and up
-  static constexpr int row_cells = 32 * C; ///< from row to row in shared memory
+  static constexpr int row_cells = 32 * C; ///< from row to row in shared memory and in memory
+  static constexpr int ahead = strip_shape_of<S, Real>().ahead; ///< rows in memory under way, a power of two
+  static_assert(ahead > last && (ahead & (ahead - 1)) == 0, "a sweep up looks `last` rows ahead");
   static_assert(Rows >= up && Rows >= down, "a strip holds at least what its neighbours read");
 
   Real cells[fields][Rows][C];
   Real* slots;   ///< the lane's, of row 0
   Real* ends;    ///< the lane's, of all strips of the block
-  int in_shared; ///< rows in shared memory, a multiple of `window`
+  Real* memory;  ///< the lane's, of row 0
+  int in_memory; ///< rows in memory, a multiple of `window`
+  int in_shared; ///< rows in shared memory, likewise
   int y, x;      ///< of the strip's first row and the lane's first cell
   int warp;
 
-  __device__ __forceinline__ strip(Real* shared, int rows_in_shared, int y0, int x0)
-      : in_shared(rows_in_shared), y(y0), x(x0), warp(threadIdx.x / 32) {
+  /// \param streamed `register_tiling::streamed_cells()` for all blocks
+  __device__ __forceinline__ strip(Real* shared, Real* streamed, const register_tiling& t, int y0, int x0)
+      : in_memory(t.in_memory), in_shared(t.in_shared), y(y0), x(x0), warp(threadIdx.x / 32) {
     const int lane = threadIdx.x % 32;
     ends = shared + lane * V;
-    slots = ends + strip_ends<S>() * row_cells +
-            warp * fields * (in_shared > 0 ? in_shared + first : 0) * row_cells;
+    slots =
+        ends + (strip_ends<S>() + warp * strip_shape_of<S, Real>().slots(in_memory, in_shared)) * row_cells;
+    memory = streamed + index(blockIdx.x * strip_warps + warp) * fields * in_memory * row_cells + lane * V;
   }
-  __device__ __forceinline__ int rows() const { return in_shared + Rows; }
+  /// Rows before those in registers, and all.
+  __device__ __forceinline__ int before_registers() const { return in_memory + in_shared; }
+  __device__ __forceinline__ int rows() const { return before_registers() + Rows; }
 
+  /// Where a row of a field is in memory.
+  __device__ __forceinline__ Real* in_memory_at(int field, int row) const {
+    return memory + index(field * in_memory + row) * row_cells;
+  }
+  /// The slots through which rows in memory come, `ahead` of all fields, and that of one row.
+  __device__ __forceinline__ Real* passing(int i) const {
+    return slots + (fields * (in_shared + first) + i) * row_cells;
+  }
+  __device__ __forceinline__ Real* passing(int field, int turn) const {
+    return passing(fields * (turn & (ahead - 1)) + field);
+  }
+  /// Rows in memory before this one in a sweep.
+  template <bool Down> __device__ __forceinline__ int turn(int row) const {
+    return Down ? row : in_memory - 1 - row;
+  }
   /// Slot of a row of a field: in_shared of them, and copies of the first rows that are in registers.
   __device__ __forceinline__ Real* slot(int field, int row) const {
     return slots + (field * (in_shared + first) + row) * row_cells;
@@ -133,7 +161,13 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     unrolled<fields>([&](auto f) {
       constexpr int up_f = around::up_of(f), down_f = around::down_of(f);
       unrolled<up_f>([&](auto i) { store(last_rows<f>(warp) + i * row_cells, cells[f][Rows - up_f + i]); });
-      if (in_shared > 0)
+      if (in_memory > 0)
+        unrolled<down_f>([&](auto i) {
+          Real v[C];
+          unrolled<Pieces>([&](auto p) { load_piece_if(true, in_memory_at(f, i) + p * 32 * V, part(v, p)); });
+          store(first_rows<f>(warp) + i * row_cells, v);
+        });
+      else if (in_shared > 0)
         unrolled<down_f>([&](auto i) {
           Real v[C];
           load(slot(f, i), v);
@@ -144,6 +178,15 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     });
   }
 
+  /// Before a sweep, after the block barrier that follows the last one: sends for the first rows in memory.
+  ///
+  /// A lane reads what it stored itself in the last sweep, or what another lane of its warp did in an
+  /// exchange. The barrier in between makes these stores visible to all of the block, so also to the copies
+  /// that are sent off after it, whoever performs them; they read at L2, where stores go.
+  template <bool Down> __device__ __forceinline__ void send_for_first() const {
+    unrolled<ahead - 1>([&](auto i) { send_for<Down>(i); });
+  }
+
   /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells may
   /// keep their values: they do where `keep` is set
   template <bool Down, class Ends>
@@ -151,11 +194,27 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     window_type w;
     if constexpr (Down) {
       unrolled<up>([&](auto i) { enter_above<i() - up>(w); });
-      if (in_shared > 0) {
+      if (before_registers() > 0) {
         unrolled<fields>(
             [&](auto f) { unrolled<first>([&](auto i) { store(slot(f, in_shared + i), cells[f][i]); }); });
-        unrolled<first>([&](auto i) { enter_slot<i()>(w, i); });
+        unrolled<first>([&](auto i) {
+          Real v[fields][C];
+          take<true, true>(i, v);
+          enter_row<i()>(w, v);
+        });
         if constexpr (first > 0) prepare<0>(w);
+#pragma unroll 1
+        for (int base = 0; base < in_memory; base += window) {
+          Real next[fields][C];
+          take<true, (first >= window)>(base + first, next);
+          unrolled<window>([&](auto k) {
+            enter_row<k() + first>(w, next);
+            if constexpr (k() + 1 < window)
+              take<true, (k() + 1 + first >= window)>(base + k + 1 + first, next);
+            prepare<k() + (first > 0)>(w);
+            update_memory<k(), Ends>(w, g, step_number, keep, base + k);
+          });
+        }
 #pragma unroll 1
         for (int base = 0; base < in_shared; base += window) {
           Real ahead[fields][C];
@@ -197,10 +256,48 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
           update_slots<k, Ends>(w, g, step_number, keep, base + k);
         });
       }
+      if (in_memory > 0) {
+        unrolled<last>([&](auto i) { send_for<false>(ahead - 1 + i); });
+#pragma unroll 1
+        for (int base = in_memory - window; base >= 0; base -= window) {
+          Real next[fields][C];
+          take<false, (window - 1 < last)>(base + window - 1 - last, next);
+          unrolled<window>([&](auto i) {
+            constexpr int k = window - 1 - i();
+            enter_row<k - last>(w, next);
+            if constexpr (k > 0) take<false, (k - 1 < last)>(base + k - 1 - last, next);
+            prepare<k - (last > 0)>(w);
+            update_memory<k, Ends>(w, g, step_number, keep, base + k);
+          });
+        }
+      }
     }
   }
 
  private:
+  /// Starts to copy the row whose turn it is, if there is such a one, into the slot through which it passes.
+  /// Without a branch: all cells are live.
+  template <bool Down> __device__ __forceinline__ void send_for(int turn) const {
+    const int row = Down ? turn : in_memory - 1 - turn;
+    unrolled<fields * Pieces>([&](auto i) {
+      constexpr int f = i / Pieces, p = i % Pieces;
+      send_piece_if(turn, in_memory, passing(f, turn) + p * 32 * V, in_memory_at(f, row) + p * 32 * V);
+    });
+    __pipeline_commit();
+  }
+  /// The next row in memory of a sweep. The one before it has been used: its slot is free for the row that
+  /// is sent for. \tparam MayBeBeyond it may also be a row of the next kind, or above the strip
+  template <bool Down, bool MayBeBeyond>
+  __device__ __forceinline__ void take(int row, Real (&to)[fields][C]) const {
+    send_for<Down>(turn<Down>(row) + ahead - 1);
+    __pipeline_wait_prior(ahead - 1);
+    unrolled<fields>([&](auto f) {
+      const Real* from = passing(f, turn<Down>(row));
+      if constexpr (MayBeBeyond && Down) from = row < in_memory ? from : slot(f, row - in_memory);
+      if constexpr (MayBeBeyond && !Down) from = row >= 0 ? from : row_above<f>(row);
+      load(from, to[f]);
+    });
+  }
   template <int Row> __device__ __forceinline__ void enter_above(window_type& w) const {
     unrolled<fields>([&](auto f) {
       if constexpr (-Row <= around::up_of(f)) {
@@ -209,11 +306,6 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
         w.template enter<f, window_type::place(Row)>(v);
       }
     });
-  }
-  template <int K> __device__ __forceinline__ void enter_slot(window_type& w, int row) const {
-    Real v[fields][C];
-    load_slots(row, v);
-    enter_row<K>(w, v);
   }
   template <int K>
   static __device__ __forceinline__ void enter_row(window_type& w, const Real (&v)[fields][C]) {
@@ -227,9 +319,14 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     constexpr int up_f = around::up_of(F);
     return up_f > 0 ? last_rows<F>(warp - 1) + ::max(0, up_f + row) * row_cells : ends;
   }
+  /// Where a row above those in shared memory is: in a sweep up it has been sent for, and has come.
+  template <int F> __device__ __forceinline__ const Real* row_above_slots(int row) const {
+    return in_memory > 0 ? passing(F, -1 - row) : row_above<F>(row);
+  }
   template <bool MayBeAbove>
   __device__ __forceinline__ void load_slots_or_above(int row, Real (&to)[fields][C]) const {
-    unrolled<fields>([&](auto f) { load(MayBeAbove && row < 0 ? row_above<f>(row) : slot(f, row), to[f]); });
+    unrolled<fields>(
+        [&](auto f) { load(MayBeAbove && row < 0 ? row_above_slots<f>(row) : slot(f, row), to[f]); });
   }
   /// Row `Row` of those in registers, or beyond.
   template <int Row> __device__ __forceinline__ void enter_register(window_type& w) const {
@@ -238,10 +335,12 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
         w.template enter<f, window_type::place(Row)>(cells[f][Row]);
       } else if constexpr (Row < Rows + around::down_of(f)) {
         Real v[C];
-        if constexpr (Row < 0)
-          load(in_shared > 0 ? slot(f, in_shared + Row) : row_above<f>(Row), v);
-        else
+        if constexpr (Row < 0) {
+          __pipeline_wait_prior(ahead - 1 - last);
+          load(in_shared > 0 ? slot(f, in_shared + Row) : row_above_slots<f>(Row), v);
+        } else {
           load(first_rows<f>(warp + 1) + (Row - Rows) * row_cells, v);
+        }
         w.template enter<f, window_type::place(Row)>(v);
       }
     });
@@ -272,7 +371,7 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   template <class Ends, int J>
   __device__ __forceinline__ void update_registers(window_type& w, const grid<S, Real>& g, Real step_number,
                                                    const bool (&keep)[C]) {
-    update<J, Ends>(w, g, step_number, keep, in_shared + J, [&](auto f, const Real(&v)[C]) {
+    update<J, Ends>(w, g, step_number, keep, before_registers() + J, [&](auto f, const Real(&v)[C]) {
 #pragma unroll
       for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
     });
@@ -280,7 +379,15 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   template <int K, class Ends>
   __device__ __forceinline__ void update_slots(window_type& w, const grid<S, Real>& g, Real step_number,
                                                const bool (&keep)[C], int row) {
-    update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real(&v)[C]) { store(slot(f, row), v); });
+    update<K, Ends>(w, g, step_number, keep, in_memory + row,
+                    [&](auto f, const Real(&v)[C]) { store(slot(f, row), v); });
+  }
+  template <int K, class Ends>
+  __device__ __forceinline__ void update_memory(window_type& w, const grid<S, Real>& g, Real step_number,
+                                                const bool (&keep)[C], int row) {
+    update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real(&v)[C]) {
+      unrolled<Pieces>([&](auto p) { store_piece(in_memory_at(f, row) + p * 32 * V, part(v, p)); });
+    });
   }
 };
 

@@ -60,5 +60,14 @@ __device__ __forceinline__ void store_piece_shared(Real* to, const Real (&from)[
   else
     asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(address), "d"(from[0]), "d"(from[1]) : "memory");
 }
+/// Starts to copy a piece from global into shared memory, where `i` is less than `n`, without a branch.
+template <class Real>
+__device__ __forceinline__ void send_piece_if(int i, int n, Real* to, const Real* from) {
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile(
+      "{ .reg .pred p; setp.lt.s32 p, %2, %3; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(address),
+      "l"(from), "r"(i), "r"(n)
+      : "memory");
+}
 
 } // namespace stet::cuda

@@ -3,9 +3,9 @@
 #include <cuda_pipeline.h>
 #include <stet/cuda/device/strip.cuh>
 
-/// The resident strategy with the cells in registers, and in shared memory where registers end (strip.cuh):
-/// the whole time loop in one cooperative launch. After PERKS (Zhang et al., ICS 2023), with rings deep
-/// enough for several steps between exchanges.
+/// The resident strategies with the cells in registers, in shared memory where registers end, and of
+/// resident_partial the rest in memory (strip.cuh): the whole time loop in one cooperative launch. After
+/// PERKS (Zhang et al., ICS 2023), with rings deep enough for several steps between exchanges.
 namespace stet::cuda {
 
 template <class S, class Real> struct register_arguments {
@@ -14,6 +14,7 @@ template <class S, class Real> struct register_arguments {
   int active_x[2]; ///< first and last + 1 of the cells that are updated; all of them where periodic
   index first_step, steps;
   Real* exchanged; ///< four times `exchange_cells()`
+  Real* streamed;  ///< `streamed_cells()`
 };
 
 namespace detail {
@@ -120,7 +121,8 @@ template <class S, class Real, int Rows> struct register_block {
                                             exchange_facts& shared_facts, Real* shared)
       : a(given), facts(shared_facts), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
         tile_y(int(blockIdx.x) / given.t.x.count), tile_x(int(blockIdx.x) % given.t.x.count),
-        strip(shared, given.t.in_shared, given.t.y.begin(tile_y) + warp * (given.t.in_shared + Rows),
+        strip(shared, given.streamed, given.t,
+              given.t.y.begin(tile_y) + warp * (given.t.in_memory + given.t.in_shared + Rows),
               given.t.x.begin(tile_x) + lane * C) {
     if (threadIdx.x == 0) {
       const axis_tiling &y = a.t.y, &x = a.t.x;
@@ -167,13 +169,13 @@ template <class S, class Real, int Rows> struct register_block {
   }
 
   /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing
-  /// registers; those of lane l.
+  /// registers; those of lane l. Rows are numbered from the strip's first.
   template <class Layout, int F> __device__ __forceinline__ void show_slot(int row, int l, Real* to) const {
     to += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
       Real v[V];
-      load_piece(strip.slot(F, row) + (l - lane + p * 32) * V, v);
+      load_piece(strip.slot(F, row - strip.in_memory) + (l - lane + p * 32) * V, v);
       store_piece(to + p * Layout::piece, v);
     }
   }
@@ -182,15 +184,69 @@ template <class S, class Real, int Rows> struct register_block {
     from += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p)
-      __pipeline_memcpy_async(strip.slot(F, row) + (l - lane + p * 32) * V, from + p * Layout::piece, 16);
+      __pipeline_memcpy_async(strip.slot(F, row - strip.in_memory) + (l - lane + p * 32) * V,
+                              from + p * Layout::piece, 16);
+  }
+  /// Rows in memory, between their place and where they are shown: those that at(i, row, l), i = 0 … count −
+  /// 1, wants and names. Many are under way together, through the slots by which rows stream: registers are
+  /// taken. \tparam Show there, or back \param there of a lane: where row 0 is shown
+  template <class Layout, int F, bool Show, class At, class There>
+  __device__ __forceinline__ void move_in_memory(int count, At&& at, There&& there) const {
+    constexpr int batch = strip_type::ahead * fields;
+#pragma unroll 1
+    for (int first = 0; first < count; first += batch) {
+      const int held = ::min(batch, count - first);
+#pragma unroll 1
+      for (int i = 0; i < held; ++i) {
+        int row = 0, l = lane;
+        if (!at(first + i, row, l)) continue;
+        const Real* from = Show ? strip.in_memory_at(F, row) + (l - lane) * V : there(l) + row * Layout::row;
+#pragma unroll
+        for (int p = 0; p < Pieces; ++p)
+          __pipeline_memcpy_async(strip.passing(i) + p * 32 * V, from + p * (Show ? 32 * V : Layout::piece),
+                                  16);
+      }
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+#pragma unroll 1
+      for (int i = 0; i < held; ++i) {
+        int row = 0, l = lane;
+        if (!at(first + i, row, l)) continue;
+        Real* to = Show ? there(l) + row * Layout::row : strip.in_memory_at(F, row) + (l - lane) * V;
+#pragma unroll
+        for (int p = 0; p < Pieces; ++p) {
+          Real v[V];
+          load_piece(strip.passing(i) + p * 32 * V, v);
+          store_piece(to + p * (Show ? Layout::piece : 32 * V), v);
+        }
+      }
+    }
+  }
+  /// Rows [begin, end) of those in memory and the lanes outside [lane_begin, lane_end), up to `lanes`.
+  template <class Layout, int F, bool Show, class There>
+  __device__ __forceinline__ void move_beside(int begin, int end, int first_lane, int lane_begin,
+                                              int lane_end, int lanes, There&& there) const {
+    begin = ::max(0, begin);
+    end = ::min(end, strip.in_memory);
+    const int low = lane_begin - first_lane, each = low + ::max(0, lanes - lane_end);
+    if (end <= begin || each <= 0) return;
+    const int all = (end - begin) * each;
+    move_in_memory<Layout, F, Show>((all + 31) / 32,
+                                    [&](int i, int& row, int& l) {
+                                      const int n = i * 32 + lane, k = n % each;
+                                      row = begin + n / each;
+                                      l = k < low ? first_lane + k : lane_end + k - low;
+                                      return n < all;
+                                    },
+                                    there);
   }
   /// Calls f(row, l) for rows [begin, end) in shared memory and the lanes outside [lane_begin, lane_end), up
   /// to `lanes`: these are few, so that the lanes of the warp share all rows.
   template <class Call>
   __device__ __forceinline__ void beside(int begin, int end, int first_lane, int lane_begin, int lane_end,
                                          int lanes, Call&& f) const {
-    begin = ::max(0, begin);
-    end = ::min(end, strip.in_shared);
+    begin = ::max(strip.in_memory, begin);
+    end = ::min(end, strip.before_registers());
     const int low = lane_begin - first_lane, each = low + ::max(0, lanes - lane_end);
     if (end <= begin || each <= 0) return;
     for (int i = lane; i < (end - begin) * each; i += 32) {
@@ -201,10 +257,10 @@ template <class S, class Real, int Rows> struct register_block {
 
   template <class Layout, int F>
   __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
-    to += strip.in_shared * Layout::row;
+    to += strip.before_registers() * Layout::row;
     unsigned mask[words];
 #pragma unroll
-    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
+    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.before_registers(), i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
       publish_if<row % 32>(mask[row / 32], to + row * Layout::row + p * Layout::piece,
@@ -213,10 +269,10 @@ template <class S, class Real, int Rows> struct register_block {
   }
   template <class Layout, int F>
   __device__ __forceinline__ void fetch_registers(const row_set& wanted, const Real* from) {
-    from += strip.in_shared * Layout::row;
+    from += strip.before_registers() * Layout::row;
     unsigned mask[words];
 #pragma unroll
-    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
+    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.before_registers(), i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
       fetch_if<row % 32>(mask[row / 32], from + row * Layout::row + p * Layout::piece,
@@ -248,10 +304,15 @@ template <class S, class Real, int Rows> struct register_block {
       unrolled<Rows * C>([&](auto i) { strip.cells[f][i / C][i % C] = Real(0); });
       if (lane_there())
 #pragma unroll 4
-        for (int row = 0; row < strip.rows(); ++row)
-          copy(in_grid(a.g.state[f], strip.y + row), V, own + row * across::row, across::piece);
+        for (int row = 0; row < strip.rows(); ++row) {
+          const bool streams = row < strip.in_memory;
+          copy(in_grid(a.g.state[f], strip.y + row), V,
+               streams ? strip.in_memory_at(f, row) : own + row * across::row,
+               streams ? 32 * V : across::piece);
+        }
       const int wanted = lane_there() ? strip.rows() : 0;
-      for (int row = 0; row < ::min(wanted, strip.in_shared); ++row) fetch_slot<across, f>(row, lane, own);
+      for (int row = strip.in_memory; row < ::min(wanted, strip.before_registers()); ++row)
+        fetch_slot<across, f>(row, lane, own);
       fetch_registers<across, f>({0, wanted}, own);
       const auto edge = [&](Real* to, int first, int count) {
         for (int i = 0; i < count; ++i) {
@@ -281,19 +342,34 @@ template <class S, class Real, int Rows> struct register_block {
       const bool own = side_x == 1, alone = lane >= facts.alone_begin[1] && lane < facts.alone_end[1];
       unrolled<assigned_count<S>>([&](auto f) {
         Real* const beside_tiles = shown<columns>(half, f, 1, 1);
+        move_beside<columns, f, true>(
+            begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
+            [&](int l) { return beside_tiles + columns::lane(l - lane, a.t.y.held); });
         beside(begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
                [&](int row, int l) { show_slot<columns, f>(row, l, beside_tiles); });
         show_registers<columns, f>({begin, own && !alone ? end : begin}, beside_tiles);
         if (alone_begin <= ::max(0, begin) && alone_end >= ::min(rows, end)) return; // nobody above or below
         Real* const above_below = shown<across>(half, f, 1, 1);
+        // Rows below `alone_end` come before those above: what is alone lies in between.
+        const int low = ::max(0, begin),
+                  above = ::max(0, ::min(alone_begin, ::min(end, strip.in_memory)) - low);
+        const int under = ::max(low + above, alone_end);
+        move_in_memory<across, f, true>(
+            own ? above + ::max(0, ::min(end, strip.in_memory) - under) : 0,
+            [&](int i, int& row, int&) { return row = i < above ? low + i : under + i - above, true; },
+            [&](int) { return above_below; });
         if (own)
-          for (int row = ::max(0, begin); row < ::min(end, strip.in_shared); ++row)
+          for (int row = ::max(strip.in_memory, begin); row < ::min(end, strip.before_registers()); ++row)
             if (row < alone_begin || row >= alone_end) show_slot<across, f>(row, lane, above_below);
         show_registers<across, f>({begin, own ? end : begin, alone_begin, alone_end}, above_below);
       });
     }
     cooperative_groups::this_grid().sync();
     unrolled<assigned_count<S>>([&](auto f) {
+      move_beside<columns, f, false>(
+          begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes, [&](int l) {
+            return shown<columns>(half, f, 1, side_of(l)) + columns::lane(l - lane, a.t.y.held);
+          });
       beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes,
              [&](int row, int l) { fetch_slot<columns, f>(row, l, shown<columns>(half, f, 1, side_of(l))); });
       fetch_registers<columns, f>({begin, lane_there() && side_x != 1 ? end : begin},
@@ -304,9 +380,12 @@ template <class S, class Real, int Rows> struct register_block {
       const int from = side_y == 0 ? 0 : ::max(0, end), to = side_y == 0 ? ::min(begin, rows) : rows;
       if (from >= to) continue;
       unrolled<assigned_count<S>>([&](auto f) {
-        const Real* const there = shown<across>(half, f, side_y, side_x);
+        Real* const there = shown<across>(half, f, side_y, side_x);
+        move_in_memory<across, f, false>(
+            lane_there() ? ::min(to, strip.in_memory) - from : 0,
+            [&](int i, int& row, int&) { return row = from + i, true; }, [&](int) { return there; });
         if (lane_there())
-          for (int row = from; row < ::min(to, strip.in_shared); ++row)
+          for (int row = ::max(strip.in_memory, from); row < ::min(to, strip.before_registers()); ++row)
             fetch_slot<across, f>(row, lane, there);
         fetch_registers<across, f>({from, lane_there() ? to : from}, there);
       });
@@ -319,6 +398,7 @@ template <class S, class Real, int Rows> struct register_block {
 
   template <bool Down, class Ends> __device__ __forceinline__ void step(index number) {
     __syncthreads(); // the ends of the last step have been read
+    strip.template send_for_first<Down>();
     strip.show_ends();
     __syncthreads();
     bool keep[C];
@@ -330,6 +410,7 @@ template <class S, class Real, int Rows> struct register_block {
   /// Strips into fields, and the rows that no strip holds.
   __device__ __forceinline__ void store() {
     cooperative_groups::this_grid().sync(); // the halves are written again
+    __pipeline_wait_prior(0);               // of the last rows in memory: groups without copies
     const int begin = ::max(0, facts.own_begin[0] - before()),
               end = ::min(strip.rows(), facts.own_end[0] - before());
     const bool lane_owned = side_of(lane) == 1 && lane_there();
@@ -337,10 +418,14 @@ template <class S, class Real, int Rows> struct register_block {
       Real* const own = shown<across>(0, f, 1, 1);
       show_registers<across, f>({begin, lane_owned ? end : begin}, own);
       if (!lane_owned) return;
-      for (int row = begin; row < ::min(end, strip.in_shared); ++row) show_slot<across, f>(row, lane, own);
+      for (int row = ::max(strip.in_memory, begin); row < ::min(end, strip.before_registers()); ++row)
+        show_slot<across, f>(row, lane, own);
 #pragma unroll 4
-      for (int row = begin; row < end; ++row)
-        copy(own + row * across::row, across::piece, in_grid(a.g.next[f], strip.y + row), V);
+      for (int row = begin; row < end; ++row) {
+        const bool streams = row < strip.in_memory;
+        copy(streams ? strip.in_memory_at(f, row) : own + row * across::row, streams ? 32 * V : across::piece,
+             in_grid(a.g.next[f], strip.y + row), V);
+      }
       const auto rim = [&](int from, int to) {
         for (int y = from + warp; y < to; y += strip_warps)
           copy(in_grid(a.g.state[f], y), V, in_grid(a.g.next[f], y), V);

@@ -82,18 +82,25 @@ struct register_tiling {
   int depth = 2;     ///< steps between exchanges; even where sweeps alternate
   int registers = 0; ///< rows of a strip in registers
   int in_shared = 0; ///< rows of a strip in shared memory
+  int in_memory = 0; ///< rows of a strip that stream at every step; they come first
   STET_INLINE constexpr int blocks() const { return y.count * x.count; }
-  constexpr int rows() const { return registers + in_shared; } ///< of a strip
+  constexpr int rows() const { return registers + in_shared + in_memory; } ///< of a strip
   /// Cells of all fields that blocks show each other at an exchange.
   STET_INLINE constexpr index exchange_cells(int fields) const {
     return index(blocks()) * fields * y.held * x.held;
+  }
+  /// Cells of all fields in rows that stream.
+  STET_INLINE constexpr index streamed_cells(int fields) const {
+    return index(blocks()) * strip_warps * fields * in_memory * x.held;
   }
 };
 
 struct register_tiling_choice {
   register_tiling tiles;
   double seconds_per_step = 0;
-  std::string refusal; ///< empty when `tiles` can be used
+  std::string refusal;          ///< empty when `tiles` can be used
+  bool from_l2 = false;         ///< rows in memory come from L2
+  double streaming_seconds = 0; ///< of a step, that their way takes
 };
 
 namespace detail {
@@ -153,8 +160,9 @@ struct strip_shape {
   bool alternate = true;          ///< depths are even
   int row_instructions = 0;       ///< of a sweep, about
   int fields = 0, row_bytes = 0;
-  int window = 0; ///< rows in shared memory are a multiple of it
+  int window = 0; ///< rows in shared memory, and in memory, are multiples of it
   int behind = 0; ///< slots behind them, for copies of rows in registers
+  int ahead = 0;  ///< slots through which rows in memory come
   int ends = 0;   ///< rows that the ends of all strips take
 
   /// The first of the kernels with so many rows in registers.
@@ -163,9 +171,12 @@ struct strip_shape {
     while (registers[std::size_t(i)] != rows) ++i;
     return i;
   }
-  constexpr std::int64_t shared_bytes(int in_shared) const {
-    const int slots = in_shared > 0 ? strip_warps * fields * (in_shared + behind) : 0;
-    return std::int64_t(ends + slots) * row_bytes;
+  /// Rows that the slots of a strip take.
+  STET_INLINE constexpr int slots(int in_memory, int in_shared) const {
+    return fields * ((in_memory + in_shared > 0 ? in_shared + behind : 0) + (in_memory > 0 ? ahead : 0));
+  }
+  constexpr std::int64_t shared_bytes(int in_memory, int in_shared) const {
+    return std::int64_t(ends + strip_warps * slots(in_memory, in_shared)) * row_bytes;
   }
 };
 
@@ -182,6 +193,11 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     s.behind = around::down + around::early;
     s.ends = detail::strip_ends<S>();
     s.row_bytes = 32 * cells * int(sizeof(Real));
+    // 32 KB are under way: what a multiprocessor takes from L2 in the time that a load takes.
+    s.ahead = 2;
+    while (s.ahead <= around::up + around::early ||
+           s.ahead * strip_warps * s.fields * s.row_bytes < 32 * 1024)
+      s.ahead *= 2;
     int sides = 0; // of the window, in registers
     for (int f = 0; f < s.fields; ++f) sides += 2 * around::beside(f) * s.window * words;
     // Beside its rows a sweep of a 5-point star takes 85 registers, 108 in double.
@@ -198,16 +214,20 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
 
 /// The tiling of least predicted time.
 /// \param active_rows first and last + 1 that are updated
-/// \param shared whether strips may go on in shared memory
+/// \param shared whether strips may go on in shared memory when registers end
+/// \param streams whether they go on in memory when that ends: at least `window` rows of each do
 /// \param only_depth 0: the best
 inline register_tiling_choice choose_register_tiling(const stencil_costs& c, const strip_shape& s,
                                                      const std::array<index, 3>& extents,
                                                      const std::array<index, 2>& active_rows, bool periodic_y,
                                                      bool periodic_x, const device_facts& device, bool shared,
-                                                     int only_depth) {
+                                                     bool streams, int only_depth) {
   register_tiling_choice best;
-  best.refusal = shared ? "the field does not fit into registers and shared memory, or is smaller than a tile"
-                        : "the field does not fit into registers, or is smaller than a tile";
+  best.refusal = streams ? "the grid is smaller than a tile, or has more columns than the tiles of all "
+                           "multiprocessors"
+                 : shared
+                     ? "the field does not fit into registers and shared memory, or is smaller than a tile"
+                     : "the field does not fit into registers, or is smaller than a tile";
   if (extents[1] > (1 << 30) || extents[2] > (1 << 30)) return best;
   if (periodic_x && extents[2] % s.cells != 0) {
     best.refusal = "a periodic row is not a multiple of " + std::to_string(s.cells) + " cells";
@@ -235,9 +255,11 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
     while (x.count <= device.sm_count && !x.covers()) ++x.count;
     for (int cy = 1; cy * x.count <= device.sm_count; ++cy)
       for (const int registers : s.registers) {
-        register_tiling t{{}, x, depth, registers, 0};
+        register_tiling t{{}, x, depth, registers, 0, streams ? s.window : 0};
         // The kernel has some shared memory beside, for what it knows of its exchanges.
-        const auto fits = [&] { return s.shared_bytes(t.in_shared) <= device.shared_per_block_optin - 1024; };
+        const auto fits = [&](int in_shared) {
+          return s.shared_bytes(t.in_memory, in_shared) <= device.shared_per_block_optin - 1024;
+        };
         const auto covers = [&] {
           t.y = {int(extents[1]),
                  int(active_rows[0]),
@@ -249,18 +271,34 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
                  periodic_y};
           return t.y.covers() && (cy > 1 || periodic_y || t.y.held == active_rows[1] - active_rows[0]);
         };
-        while (shared && fits() && !covers()) t.in_shared += s.window;
-        if (!fits() || !covers()) continue;
+        if (!fits(0)) continue;
+        while (!covers())
+          if (shared && fits(t.in_shared + s.window))
+            t.in_shared += s.window;
+          else if (streams && t.y.held < extents[1] + 2 * t.y.ring)
+            t.in_memory += s.window;
+          else
+            break;
+        if (!covers()) continue;
         // Fitted to an H200: a row in shared memory takes as long as 11 more instructions; 80% of the issue
         // slots are used, less when the code of the sweeps exceeds 40 KB; an exchange takes 4.2 µs.
-        const double rows = registers + (1 + 11.0 / s.row_instructions) * t.in_shared;
+        // An estimate: the instructions of rows in memory hide behind their way.
+        const double shared_row = 1 + 11.0 / s.row_instructions, rows = registers + shared_row * t.in_shared;
         const double instructions =
-            rows * s.cells * strip_warps / 4 * (arithmetic_slots(c, device) + 1.0 * c.fields);
+            s.cells * strip_warps / 4 * (arithmetic_slots(c, device) + 1.0 * c.fields); // of a row
         const double code = 16.0 * s.row_instructions * (registers + s.window) * (s.alternate ? 2 : 1);
         const double used = 0.8 * std::min(1.0, std::sqrt(40960 / code));
-        const double seconds = instructions / used / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.2e-6 / depth);
+        const double row_seconds = instructions / used / clock;
+        const double streamed = double(t.streamed_cells(1)) * c.value_bytes;
+        const bool from_l2 = streamed * c.fields <= 0.8 * double(device.l2_bytes);
+        const double streaming = streamed * (c.fields + c.targets) /
+                                 (from_l2 ? l2_bytes_per_second(device) * t.blocks()
+                                          : 0.8 * memory_bytes_per_second(c.rank, device));
+        const double seconds = rows * row_seconds +
+                               std::max(streaming, shared_row * t.in_memory * row_seconds) + 0.1e-6 +
+                               (t.blocks() == 1 ? 0 : 4.2e-6 / depth);
         if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
-        best = {t, seconds, ""};
+        best = {t, seconds, "", streams && from_l2, streaming};
       }
   }
   return best;
