@@ -223,11 +223,10 @@ inline register_tiling_choice choose_register_tiling(const stencil_costs& c, con
                                                      bool periodic_x, const device_facts& device, bool shared,
                                                      bool streams, int only_depth) {
   register_tiling_choice best;
-  best.refusal = streams ? "the grid is smaller than a tile, or has more columns than the tiles of all "
-                           "multiprocessors"
-                 : shared
-                     ? "the field does not fit into registers and shared memory, or is smaller than a tile"
-                     : "the field does not fit into registers, or is smaller than a tile";
+  best.refusal =
+      streams  ? "the grid is smaller than a tile, or has too many columns for one tile per multiprocessor"
+      : shared ? "the field does not fit into registers and shared memory, or is smaller than a tile"
+               : "the field does not fit into registers, or is smaller than a tile";
   if (extents[1] > (1 << 30) || extents[2] > (1 << 30)) return best;
   if (periodic_x && extents[2] % s.cells != 0) {
     best.refusal = "a periodic row is not a multiple of " + std::to_string(s.cells) + " cells";
