@@ -19,10 +19,10 @@ inline void print_to(std::string& text, const char* mark, const alternative& a) 
   std::string how(name_of(a.how));
   if (a.where != cache::both) how.append(" (").append(name_of(a.where)).append(")");
   if (a.refusal.empty())
-    print_to(text, "%s %-25s %10.2f us per step, limited by %s%s%s", mark, how.c_str(),
+    print_to(text, "%s %-28s %10.2f us per step, limited by %s%s%s", mark, how.c_str(),
              a.seconds_per_step * 1e6, a.limit.c_str(), a.aside.empty() ? "" : "; ", a.aside.c_str());
   else
-    print_to(text, "%s %-25s not possible: %s", mark, how.c_str(), a.refusal.c_str());
+    print_to(text, "%s %-28s not possible: %s", mark, how.c_str(), a.refusal.c_str());
 }
 
 } // namespace detail
