@@ -94,7 +94,7 @@ TEST(plan, shared_tiles_cover_the_grid_once_and_fit) {
 /// resident_partial: the tiles cover the first cells along the slowest axis once, each with its ring.
 void expect_part_holds(const problem& p, const device_facts& d) {
   std::optional<plan> choice;
-  EXPECT_NO_THROW(choice = make_plan(p, {strategy::resident_partial}, d));
+  EXPECT_NO_THROW(choice = make_plan(p, {strategy::resident_partial, cache::shared}, d));
   if (!choice) return;
   EXPECT_EQ(choice->chosen.how, strategy::resident_partial);
   const tiling& t = choice->tiles;
@@ -140,12 +140,64 @@ TEST(plan, a_part_of_any_grid_stays_in_shared_memory) {
 
 TEST(plan, the_streamed_part_comes_from_l2_where_it_fits) {
   const device_facts d = device("h200");
-  const request part{strategy::resident_partial};
+  const request part{strategy::resident_partial, cache::shared};
   EXPECT_GT(make_plan(pose<star5>({1, 3072, 3072}), part, d).in_l2, 0.2);
   EXPECT_EQ(make_plan(pose<star5>({1, 3072, 3072}), part, d).in_memory, 0);
   const plan large = make_plan(pose<star5>({1, 8192, 8192}), part, d);
   EXPECT_EQ(large.in_l2, 0);
   EXPECT_NEAR(large.in_shared, 0.11, 0.02) << "30 MB of 268";
+}
+
+/// resident_partial in registers: rows of each strip stream, in whole windows, and the others fit.
+TEST(plan, strips_go_on_in_memory_where_the_chip_ends) {
+  const device_facts d = device("h200");
+  const auto check = [&](const problem& p, const request& asked) {
+    plan choice;
+    EXPECT_NO_THROW(choice = make_plan(p, asked, d));
+    EXPECT_EQ(choice.chosen.how, strategy::resident_partial);
+    EXPECT_EQ(choice.chosen.where, cache::registers);
+    const register_tiling& t = choice.strips;
+    EXPECT_TRUE(t.y.covers());
+    EXPECT_TRUE(t.x.covers());
+    EXPECT_LE(t.blocks(), d.sm_count);
+    EXPECT_EQ(t.y.held, strip_warps * (t.registers + t.in_shared + t.in_memory));
+    EXPECT_EQ(t.streamed_cells(p.costs.fields),
+              index(t.blocks()) * strip_warps * p.costs.fields * t.in_memory * t.x.held);
+    EXPECT_GE(t.in_memory, p.strips.window);
+    EXPECT_EQ(t.in_memory % p.strips.window, 0);
+    EXPECT_EQ(t.in_shared % p.strips.window, 0);
+    EXPECT_LE(p.strips.shared_bytes(t.in_memory, t.in_shared), d.shared_per_block_optin - 1024);
+    EXPECT_NEAR(choice.in_registers + choice.in_shared + choice.in_l2 + choice.in_memory, 1, 1e-12);
+    EXPECT_NEAR(choice.in_l2 + choice.in_memory, double(t.in_memory) / t.rows(), 1e-12);
+    EXPECT_EQ(std::min(choice.in_l2, choice.in_memory), 0);
+    return choice;
+  };
+  for (const auto kind : {boundary_kind::fixed, boundary_kind::periodic})
+    for (const index n : {256, 508, 1500, 2048, 3072, 4096}) {
+      SCOPED_TRACE(testing::Message() << n << " kind " << int(kind));
+      const request strips{strategy::resident_partial, cache::registers};
+      EXPECT_EQ(check(pose<star5>({1, n, n}, kind), strips).strips.in_shared, 0) << "registers only";
+      check(pose<star5, double>({1, n, n}, kind), strips);
+      check(pose<lopsided, double>({1, n, n}, kind), strips);
+      check(pose<pair_of_fields>({1, n, n}, kind), strips);
+    }
+  // As much as fits stays on the chip; slots for rows under way take a part of shared memory.
+  const problem large = pose<star5, double>({1, 3072, 3072});
+  const plan both = check(large, {strategy::resident_partial});
+  EXPECT_EQ(both.strips.registers, large.strips.registers[2]);
+  EXPECT_EQ(both.strips.in_shared, 21);
+  EXPECT_LE(both.strips.in_memory, 42);
+  EXPECT_GT(both.in_l2, 0) << "42 MB of 60";
+  EXPECT_GT(large.strips.shared_bytes(3, 24), d.shared_per_block_optin - 1024);
+  EXPECT_LE(large.strips.shared_bytes(0, 24), d.shared_per_block_optin - 1024) << "as before without";
+  EXPECT_GE(large.strips.ahead * strip_warps * large.strips.row_bytes, 32 << 10) << "under way";
+  EXPECT_GT(
+      check(pose<star5, double>({1, 7000, 7000}), {strategy::resident_partial, cache::registers}).in_memory,
+      0.5);
+  for (const int depth : {2, 4})
+    EXPECT_EQ(check(large, {strategy::resident_partial, cache::registers, depth}).strips.depth, depth);
+  // resident has no such rows.
+  EXPECT_EQ(make_plan(pose<star5>({1, 3072, 3072}), {strategy::resident}, d).strips.in_memory, 0);
 }
 
 /// Register tiles: every cell of an axis is owned by exactly one tile, which holds it and the ring around it.
@@ -220,7 +272,7 @@ TEST(plan, takes_the_least_predicted_time_of_what_can_hold_the_problem) {
       if (a.refusal.empty()) {
         EXPECT_LE(chosen.chosen.seconds_per_step, a.seconds_per_step) << name_of(a.how);
       }
-    EXPECT_EQ(chosen.others.size(), 4u) << "per_step, per_step_graph, resident twice, resident_partial";
+    EXPECT_EQ(chosen.others.size(), 5u) << "per_step, per_step_graph, resident and resident_partial twice";
   }
   EXPECT_EQ(make_plan(pose<star5>({1, 2048, 2048}), {}, d).chosen.how, strategy::resident);
   EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, d).chosen.how, strategy::per_step_graph);
@@ -263,9 +315,17 @@ TEST(plan, a_forced_strategy_that_cannot_hold_the_problem_says_why) {
                        "the grid is a single piece of 16 bytes"));
   EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 2, 100'000'000}), {strategy::resident_partial}, d),
                        "not even one row or plane"));
-  EXPECT_TRUE(
-      contains(refusal_of(pose<star5>({1, 64, 64}), {strategy::resident_partial, cache::registers}, d),
-               "held in shared memory"));
+  const request strips{strategy::resident_partial, cache::registers};
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 64, 64}), strips, d), "smaller than a tile"));
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 4096, 20000}), strips, d), "too many columns"));
+  EXPECT_TRUE(contains(refusal_of(pose<star7>({16, 16, 16}), strips, d), "rank 2"));
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 512, 512}, boundary_kind::neumann), strips, d),
+                       "fixed and periodic"));
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 512, 511}, boundary_kind::periodic), strips, d),
+                       "multiple of 4 cells"));
+  problem checked = pose<star5>({1, 512, 512});
+  checked.checks = true;
+  EXPECT_TRUE(contains(refusal_of(checked, strips, d), "checks a residual"));
   device_facts old = d;
   old.cooperative_launch = false;
   EXPECT_TRUE(

@@ -41,19 +41,20 @@ std::vector<way> forced_ways() {
 template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given, const way& how) {
   if (how.strategy == "per_step_graph") return s.reads_step;
   const shape n = given.start[0].n;
-  if (how.strategy == "resident_partial") { // a row or plane to keep and one to stream, 16 bytes in rank 1
+  const bool partial = how.strategy == "resident_partial";
+  if (partial && how.cache != "registers") { // a row or plane to keep and one to stream, 16 bytes in rank 1
     const idx slowest = n[std::size_t(3 - s.recipe.rank)], least = s.recipe.rank == 1 ? 16 / sizeof(T) : 1;
-    return how.cache == "registers" || given.name == "differing" || slowest <= least;
+    return given.name == "differing" || slowest <= least;
   }
-  if (how.strategy != "resident") return false;
+  if (!partial && how.strategy != "resident") return false;
   const idx cells = n[0] * n[1] * n[2];
-  if (given.name == "differing" || cells > 1'000'000) return true;
+  if (given.name == "differing" || (!partial && cells > 1'000'000)) return true;
   if (how.cache != "registers") return false;
   const bool plain = s.recipe.rank == 2 && s.recipe.field_count == 1 && s.recipe.stages.size() == 1;
   const bool tiles = n[1] >= 256 && n[2] >= 256; // a block has more rows than small grids
   const bool faces =
       given.name == "fixed" || given.name == "nan" || (n[2] % 4 == 0 && given.name.starts_with("periodic"));
-  return !plain || !tiles || !faces || cells > 100'000;
+  return !plain || !tiles || !faces || (!partial && cells > 100'000); // of partial the rest streams
 }
 
 /// The fields after each of `marks` steps, a launch per step.

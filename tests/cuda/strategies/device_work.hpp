@@ -28,6 +28,7 @@ inline std::vector<way> every_way() {
           {"per_step_graph"},
           {"resident", "registers"},
           {"resident", "shared"},
+          {"resident_partial", "registers"},
           {"resident_partial", "shared"},
           {"auto"}};
 }

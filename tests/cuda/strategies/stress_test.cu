@@ -54,6 +54,9 @@ TEST_F(stress, shared_memory_in_3d) {
 TEST_F(stress, a_part_of_two_fields_in_shared_memory) {
   many_short_runs<float>("gray_scott", {1, 400, 500}, "periodic", {"resident_partial", "shared"}, 1000, 64);
 }
+TEST_F(stress, strips_partly_in_memory) {
+  many_short_runs<float>("s2d5pt", {1, 700, 900}, "fixed", {"resident_partial", "registers"}, 1000, 64);
+}
 TEST_F(stress, all_multiprocessors_taken) {
   many_short_runs<float>("s2d5pt", {1, 700, 900}, "fixed", {"resident", "shared"}, 200, 2 * facts().sm_count);
   many_short_runs<float>("s2d5pt", {1, 1500, 1500}, "fixed", {"resident", "both"}, 200, 2 * facts().sm_count);

@@ -240,9 +240,10 @@ struct persistent_cuda {
         if (array.size() < size) array = std::decay_t<decltype(array)>(size);
       };
       if (!is_resident(choice.chosen.how)) return;
-      if (choice.chosen.where == cuda::cache::registers)
+      if (choice.chosen.where == cuda::cache::registers) {
         grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
-      else
+        grow(streamed_, choice.strips.streamed_cells(field_count<S>));
+      } else
         grow(lists_, index(choice.tiles.blocks()) * choice.tiles.exchanged);
     }
 
@@ -282,18 +283,29 @@ struct persistent_cuda {
         a.steps =
             int(std::min<index>(steps, 1 << 30)); // registers are for cells: the kernel counts in 32 bits
         a.exchanged = exchanged_.data();
+        a.streamed = streamed_.data();
         constexpr auto shape = cuda::strip_shape_of<S, Real>();
+        const auto launch = [&](const char* name, auto kernel) {
+          cuda::launch_cooperative(kernel,
+                                   {.grid = dim3(unsigned(strips.blocks())),
+                                    .block = dim3(32 * cuda::strip_warps),
+                                    .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes(strips)),
+                                    .stream = stream(),
+                                    .name = name,
+                                    .attributes = attributes()},
+                                   a);
+        };
         unrolled<int(shape.registers.size())>([&](auto i) {
           constexpr int rows = shape.registers[i];
-          if (strips.registers == rows && shape.first_with(rows) == i)
-            cuda::launch_cooperative(cuda::register_kernel<S, Real, rows>,
-                                     {.grid = dim3(unsigned(strips.blocks())),
-                                      .block = dim3(32 * cuda::strip_warps),
-                                      .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes(strips)),
-                                      .stream = stream(),
-                                      .name = "resident in registers",
-                                      .attributes = attributes()},
-                                     a);
+          if constexpr (shape.first_with(rows, shape.registers) == i)
+            if (strips.in_memory == 0 && strips.registers == rows)
+              launch("resident in registers", cuda::register_kernel<S, Real, rows, false>);
+        });
+        unrolled<int(shape.streaming.size())>([&](auto i) {
+          constexpr int rows = shape.streaming[i];
+          if constexpr (shape.first_with(rows, shape.streaming) == i)
+            if (strips.in_memory > 0 && strips.registers == rows)
+              launch("resident_partial in registers", cuda::register_kernel<S, Real, rows, true>);
         });
         for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
         run_in_registers(given, strips, first_step + a.steps, steps - a.steps);
@@ -399,6 +411,7 @@ struct persistent_cuda {
     cuda::device_array<cuda::resident_result<S>> result_{1};
     cuda::device_array<Real>
         exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
+    cuda::device_array<Real> streamed_;               ///< their rows in memory; likewise
     cuda::device_array<cuda::exchanged_piece> lists_; ///< of those in shared memory; likewise
     std::optional<cuda::windowed_launches> window_;   ///< of the run that is under way
   };

@@ -1,11 +1,13 @@
 #pragma once
+#include <cuda_pipeline.h>
 #include <stet/cuda/device/patch.cuh>
 #include <stet/cuda/device/vector.cuh>
 #include <stet/cuda/plan/register_tiling.hpp>
 #include <stet/grid.hpp>
 #include <stet/unrolled.hpp>
 
-/// A tile of a plane in registers, and in shared memory where registers end: for stencils with one stage.
+/// A tile of a plane in registers, in shared memory where registers end, and in global memory where that
+/// ends: for stencils with one stage.
 ///
 /// A warp owns a strip of 32 lanes by some rows, a lane `Pieces` 16-byte pieces of each row. x-neighbours
 /// come by shuffles, y-neighbours from the lane's own rows and, at the ends of the strip, from the warps
@@ -14,9 +16,13 @@
 /// In rank 3 a row is a patch of a plane (patch.cuh), and strips run along z.
 ///
 ///     warp 0   row 0           |cells of lane 0|cells of lane 1| ... |cells of lane 31|
-///              ...             rows [0, in_shared) in the lane's own slots of shared memory,
-///              row in_shared   the others in registers
+///              ...             in_memory rows in memory of the lane's own: they stream,
+///              ...             in_shared rows in the lane's own slots of shared memory,
+///              ...             the others in registers
 ///     warp 1   row 0   ...
+///
+/// Each kind of row is numbered from 0 where no other is said. Rows in memory come through a ring of slots,
+/// `ahead` rows before they are used, without passing registers; new rows are stored straight away.
 ///
 /// A sweep updates the rows in place, one after the other. Where sweeps down and up alternate, a new row
 /// takes the registers of an old one whose last use is over, and after two sweeps all rows are where they
@@ -81,35 +87,57 @@ template <class S, class Real, int C, int K, int I> struct strip_cell {
 };
 
 /// Where a lane's cells and the ends of its block's strips are. \tparam Rows of a strip in registers
-template <class S, class Real, int Pieces, int Rows> struct strip {
+/// \tparam Streams whether there are rows in memory: then all sweeps go down
+template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip {
   using around = strip_reach<S>;
   using window_type = strip_window<S, Real, Pieces * piece_cells<Real>>;
   static constexpr int V = piece_cells<Real>, C = Pieces * V, fields = field_count<S>;
   static constexpr int up = around::up, down = around::down, early = around::early, window = around::window;
   static constexpr int first = down + early,
-                       last = up + early;  ///< rows ahead at which rows enter, down and up
-  static constexpr int row_cells = 32 * C; ///< from row to row in shared memory
+                       last = up + early; ///< rows ahead at which rows enter, down and up
+  static constexpr bool alternate = !Streams && around::template alternate<Real>;
+  static constexpr int ahead = strip_shape_of<S, Real>().ahead; ///< rows in memory under way, a power of two
+  static_assert(ahead > first && (ahead & (ahead - 1)) == 0, "a sweep looks `first` rows ahead");
+  static constexpr int row_cells = 32 * C; ///< from row to row in shared memory and in memory
   static constexpr int frame_cells = strip_frame<S, Real>::cells; ///< of a strip's frame, per row
   static_assert(Rows >= up && Rows >= down, "a strip holds at least what its neighbours read");
 
   Real cells[fields][Rows][C];
   Real* slots;   ///< the lane's, of row 0
   Real* ends;    ///< the lane's, of all strips of the block
-  int in_shared; ///< rows in shared memory, a multiple of `window`
+  Real* memory;  ///< the lane's, of row 0
+  int streaming; ///< rows in memory, a multiple of `window`
+  int in_shared; ///< rows in shared memory, likewise
   int warp;
   Real* frame;       ///< of the strip, in shared memory; in rank 3
   Real* shown_frame; ///< where blocks show it each other
   patch_place<S, Real> lane;
 
-  __device__ __forceinline__ strip(Real* shared, int rows_in_shared)
-      : in_shared(rows_in_shared), warp(threadIdx.x / 32) {
-    const int slot_rows = fields * (in_shared > 0 ? in_shared + first : 0);
-    ends = shared + threadIdx.x % 32 * V;
+  /// \param streamed `register_tiling::streamed_cells()` for all blocks
+  __device__ __forceinline__ strip(Real* shared, Real* streamed, const register_tiling& t)
+      : streaming(t.in_memory), in_shared(t.in_shared), warp(threadIdx.x / 32) {
+    const int slot_rows = strip_shape_of<S, Real>().slots(in_memory(), in_shared), at = threadIdx.x % 32 * V;
+    ends = shared + at;
+    memory = streamed + index(blockIdx.x * strip_warps + warp) * fields * in_memory() * row_cells + at;
     slots = ends + (strip_ends<S>() + warp * slot_rows) * row_cells;
     frame = shared + (strip_ends<S>() + strip_warps * slot_rows) * row_cells + warp * rows() * frame_cells;
   }
-  __device__ __forceinline__ int rows() const { return in_shared + Rows; }
+  __device__ __forceinline__ int in_memory() const { return Streams ? streaming : 0; }
+  /// Rows before those in registers, and all.
+  __device__ __forceinline__ int before_registers() const { return in_memory() + in_shared; }
+  __device__ __forceinline__ int rows() const { return before_registers() + Rows; }
 
+  /// Where a row of a field is in memory.
+  __device__ __forceinline__ Real* in_memory_at(int field, int row) const {
+    return memory + index(field * in_memory() + row) * row_cells;
+  }
+  /// The slots through which rows in memory come, `ahead` of all fields, and that of one row.
+  __device__ __forceinline__ Real* passing(int i) const {
+    return slots + (fields * (in_shared + first) + i) * row_cells;
+  }
+  __device__ __forceinline__ Real* passing(int field, int row) const {
+    return passing(fields * (row & (ahead - 1)) + field);
+  }
   /// Slot of a row of a field: in_shared of them, and copies of the first rows that are in registers.
   __device__ __forceinline__ Real* slot(int field, int row) const {
     return slots + (field * (in_shared + first) + row) * row_cells;
@@ -144,10 +172,14 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     unrolled<fields>([&](auto f) {
       constexpr int up_f = around::up_of(f), down_f = around::down_of(f);
       unrolled<up_f>([&](auto i) { store(last_rows<f>(warp) + i * row_cells, cells[f][Rows - up_f + i]); });
-      if (in_shared > 0)
+      if (before_registers() > 0)
         unrolled<down_f>([&](auto i) {
           Real v[C];
-          load(slot(f, i), v);
+          if constexpr (Streams) // what this lane, or its warp in an exchange, has stored
+            unrolled<Pieces>(
+                [&](auto p) { load_piece_if(true, in_memory_at(f, i) + p * 32 * V, part(v, p)); });
+          else
+            load(slot(f, i), v);
           store(first_rows<f>(warp) + i * row_cells, v);
         });
       else
@@ -162,6 +194,15 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     int row_end;    ///< rank 3: rows from here on keep all
     int row, y, x;  ///< of the strip's first row and the lane's first cell; y in rank 3
   };
+  /// Before a sweep, after the block barrier that follows the last one: sends for the first rows in memory.
+  ///
+  /// A lane reads what it stored itself in the last sweep, or what another lane of its warp did in an
+  /// exchange. The barrier in between makes these stores visible to all of the block, so also to the copies
+  /// that are sent off after it, whoever performs them; they read at L2, where stores go.
+  __device__ __forceinline__ void send_for_first() const {
+    if constexpr (Streams) unrolled<ahead - 1>([&](auto i) { send_for(i); });
+  }
+
   /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells along
   /// x may keep their values: they do where `keep` is set
   template <bool Down, class Ends>
@@ -169,11 +210,31 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
     window_type w;
     if constexpr (Down) {
       unrolled<up>([&](auto i) { enter_above<i() - up>(w); });
-      if (in_shared > 0) {
+      if (before_registers() > 0) {
         unrolled<fields>(
             [&](auto f) { unrolled<first>([&](auto i) { store(slot(f, in_shared + i), cells[f][i]); }); });
-        unrolled<first>([&](auto i) { enter_slot<i()>(w, i); });
+        unrolled<first>([&](auto i) {
+          Real v[fields][C];
+          if constexpr (Streams)
+            take<true>(i, v);
+          else
+            load_slots(i, v);
+          enter_row<i()>(w, v);
+        });
         if constexpr (first > 0) prepare<0>(w);
+        if constexpr (Streams) {
+#pragma unroll 1
+          for (int base = 0; base < in_memory(); base += window) {
+            Real next[fields][C];
+            take<(first >= window)>(base + first, next);
+            unrolled<window>([&](auto k) {
+              enter_row<k() + first>(w, next);
+              if constexpr (k() + 1 < window) take<(k() + 1 + first >= window)>(base + k + 1 + first, next);
+              prepare<k() + (first > 0)>(w);
+              update_memory<k(), Ends>(w, g, step_number, keep, base + k);
+            });
+          }
+        }
 #pragma unroll 1
         for (int base = 0; base < in_shared; base += window) {
           Real ahead[fields][C];
@@ -219,6 +280,26 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   }
 
  private:
+  /// Starts to copy a row, if there is such a one, into the slot through which it passes. Without a branch:
+  /// all cells are live.
+  __device__ __forceinline__ void send_for(int row) const {
+    unrolled<fields * Pieces>([&](auto i) {
+      constexpr int f = i / Pieces, p = i % Pieces;
+      send_piece_if(row, in_memory(), passing(f, row) + p * 32 * V, in_memory_at(f, row) + p * 32 * V);
+    });
+    __pipeline_commit();
+  }
+  /// The next row in memory of a sweep. The one before it has been used: its slot is free for the row that
+  /// is sent for. \tparam MayBeBehind it may also be one of those behind
+  template <bool MayBeBehind> __device__ __forceinline__ void take(int row, Real (&to)[fields][C]) const {
+    send_for(row + ahead - 1);
+    __pipeline_wait_prior(ahead - 1);
+    unrolled<fields>([&](auto f) {
+      const Real* from = passing(f, row);
+      if constexpr (MayBeBehind) from = row < in_memory() ? from : slot(f, row - in_memory());
+      load(from, to[f]);
+    });
+  }
   template <int Row> __device__ __forceinline__ void enter_above(window_type& w) const {
     unrolled<fields>([&](auto f) {
       if constexpr (-Row <= around::up_of(f)) {
@@ -227,11 +308,6 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
         w.template enter<f, window_type::place(Row)>(v);
       }
     });
-  }
-  template <int K> __device__ __forceinline__ void enter_slot(window_type& w, int row) const {
-    Real v[fields][C];
-    load_slots(row, v);
-    enter_row<K>(w, v);
   }
   template <int K>
   static __device__ __forceinline__ void enter_row(window_type& w, const Real (&v)[fields][C]) {
@@ -304,7 +380,7 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   template <class Ends, int J>
   __device__ __forceinline__ void update_registers(window_type& w, const grid<S, Real>& g, Real step_number,
                                                    const keep_type& keep) {
-    update<J, Ends>(w, g, step_number, keep, in_shared + J, [&](auto f, const Real(&v)[C]) {
+    update<J, Ends>(w, g, step_number, keep, before_registers() + J, [&](auto f, const Real(&v)[C]) {
 #pragma unroll
       for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
     });
@@ -312,7 +388,15 @@ template <class S, class Real, int Pieces, int Rows> struct strip {
   template <int K, class Ends>
   __device__ __forceinline__ void update_slots(window_type& w, const grid<S, Real>& g, Real step_number,
                                                const keep_type& keep, int row) {
-    update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real(&v)[C]) { store(slot(f, row), v); });
+    update<K, Ends>(w, g, step_number, keep, in_memory() + row,
+                    [&](auto f, const Real(&v)[C]) { store(slot(f, row), v); });
+  }
+  template <int K, class Ends>
+  __device__ __forceinline__ void update_memory(window_type& w, const grid<S, Real>& g, Real step_number,
+                                                const keep_type& keep, int row) {
+    update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real(&v)[C]) {
+      unrolled<Pieces>([&](auto p) { store_piece(in_memory_at(f, row) + p * 32 * V, part(v, p)); });
+    });
   }
 };
 

@@ -15,6 +15,7 @@ template <class S, class Real> struct register_arguments {
   index first_step;
   int steps;
   Real* exchanged; ///< four times `exchange_cells()`
+  Real* streamed;  ///< `streamed_cells()`
 };
 
 namespace detail {
@@ -104,9 +105,9 @@ template <class Real, int C> struct as_rows {
 ///
 /// The whole run is one straight loop: where ways join on which all cells are live, ptxas spills. For the
 /// same reason nothing that only exchanges need is kept in registers.
-template <class S, class Real, int Rows> struct register_block {
+template <class S, class Real, int Rows, bool Streams> struct register_block {
   static constexpr int Pieces = strip_shape_of<S, Real>().cells / piece_cells<Real>;
-  using strip_type = detail::strip<S, Real, Pieces, Rows>;
+  using strip_type = detail::strip<S, Real, Pieces, Rows, Streams>;
   using around = strip_reach<S>;
   static constexpr int V = piece_cells<Real>, C = strip_type::C, fields = field_count<S>;
   static constexpr int row_cells = strip_type::row_cells, words = (Rows + 31) / 32;
@@ -128,7 +129,7 @@ template <class S, class Real, int Rows> struct register_block {
   __device__ __forceinline__ register_block(const register_arguments<S, Real>& given,
                                             exchange_facts& shared_facts, Real* shared)
       : a(given), facts(shared_facts), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
-        strip(shared, given.t.in_shared) {
+        strip(shared, given.streamed, given.t) {
     if (threadIdx.x == 0) {
       const int tile_x = int(blockIdx.x) % a.t.x.count,
                 tile_side = int(blockIdx.x) / a.t.x.count % a.t.side.count;
@@ -217,13 +218,13 @@ template <class S, class Real, int Rows> struct register_block {
   }
 
   /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing
-  /// registers; those of lane l.
+  /// registers; those of lane l. Rows are numbered from the strip's first.
   template <class Layout, int F> __device__ __forceinline__ void show_slot(int row, int l, Real* to) const {
     to += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
       Real v[V];
-      load_piece(strip.slot(F, row) + (l - lane + p * 32) * V, v);
+      load_piece(strip.slot(F, row - strip.in_memory()) + (l - lane + p * 32) * V, v);
       store_piece(to + p * Layout::piece, v);
     }
   }
@@ -232,15 +233,69 @@ template <class S, class Real, int Rows> struct register_block {
     from += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
 #pragma unroll
     for (int p = 0; p < Pieces; ++p)
-      __pipeline_memcpy_async(strip.slot(F, row) + (l - lane + p * 32) * V, from + p * Layout::piece, 16);
+      __pipeline_memcpy_async(strip.slot(F, row - strip.in_memory()) + (l - lane + p * 32) * V,
+                              from + p * Layout::piece, 16);
+  }
+  /// Rows in memory, between their place and where they are shown: those that at(i, row, l), i = 0 … count −
+  /// 1, wants and names. Many are under way together, through the slots by which rows stream: registers are
+  /// taken. \tparam Show there, or back \param there of a lane: where row 0 is shown
+  template <class Layout, int F, bool Show, class At, class There>
+  __device__ __forceinline__ void move_in_memory(int count, At&& at, There&& there) const {
+    constexpr int batch = strip_type::ahead * fields;
+#pragma unroll 1
+    for (int first = 0; first < count; first += batch) {
+      const int held = ::min(batch, count - first);
+#pragma unroll 1
+      for (int i = 0; i < held; ++i) {
+        int row = 0, l = lane;
+        if (!at(first + i, row, l)) continue;
+        const Real* from = Show ? strip.in_memory_at(F, row) + (l - lane) * V : there(l) + row * Layout::row;
+#pragma unroll
+        for (int p = 0; p < Pieces; ++p)
+          __pipeline_memcpy_async(strip.passing(i) + p * 32 * V, from + p * (Show ? 32 * V : Layout::piece),
+                                  16);
+      }
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+#pragma unroll 1
+      for (int i = 0; i < held; ++i) {
+        int row = 0, l = lane;
+        if (!at(first + i, row, l)) continue;
+        Real* to = Show ? there(l) + row * Layout::row : strip.in_memory_at(F, row) + (l - lane) * V;
+#pragma unroll
+        for (int p = 0; p < Pieces; ++p) {
+          Real v[V];
+          load_piece(strip.passing(i) + p * 32 * V, v);
+          store_piece(to + p * (Show ? Layout::piece : 32 * V), v);
+        }
+      }
+    }
+  }
+  /// Rows [begin, end) of those in memory and the lanes outside [lane_begin, lane_end), up to `lanes`.
+  template <class Layout, int F, bool Show, class There>
+  __device__ __forceinline__ void move_beside(int begin, int end, int first_lane, int lane_begin,
+                                              int lane_end, int lanes, There&& there) const {
+    begin = ::max(0, begin);
+    end = ::min(end, strip.in_memory());
+    const int low = lane_begin - first_lane, each = low + ::max(0, lanes - lane_end);
+    if (end <= begin || each <= 0) return;
+    const int all = (end - begin) * each;
+    move_in_memory<Layout, F, Show>((all + 31) / 32,
+                                    [&](int i, int& row, int& l) {
+                                      const int n = i * 32 + lane, k = n % each;
+                                      row = begin + n / each;
+                                      l = k < low ? first_lane + k : lane_end + k - low;
+                                      return n < all;
+                                    },
+                                    there);
   }
   /// Calls f(row, l) for rows [begin, end) in shared memory and the lanes outside [lane_begin, lane_end), up
   /// to `lanes`: these are few, so that the lanes of the warp share all rows.
   template <class Call>
   __device__ __forceinline__ void beside(int begin, int end, int first_lane, int lane_begin, int lane_end,
                                          int lanes, Call&& f) const {
-    begin = ::max(0, begin);
-    end = ::min(end, strip.in_shared);
+    begin = ::max(strip.in_memory(), begin);
+    end = ::min(end, strip.before_registers());
     const int low = lane_begin - first_lane, each = low + ::max(0, lanes - lane_end);
     if (end <= begin || each <= 0) return;
     for (int i = lane; i < (end - begin) * each; i += 32) {
@@ -251,10 +306,10 @@ template <class S, class Real, int Rows> struct register_block {
 
   template <class Layout, int F>
   __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
-    to += strip.in_shared * Layout::row;
+    to += strip.before_registers() * Layout::row;
     unsigned mask[words];
 #pragma unroll
-    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
+    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.before_registers(), i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
       publish_if<row % 32>(mask[row / 32], to + row * Layout::row + p * Layout::piece,
@@ -263,10 +318,10 @@ template <class S, class Real, int Rows> struct register_block {
   }
   template <class Layout, int F>
   __device__ __forceinline__ void fetch_registers(const row_set& wanted, const Real* from) {
-    from += strip.in_shared * Layout::row;
+    from += strip.before_registers() * Layout::row;
     unsigned mask[words];
 #pragma unroll
-    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.in_shared, i);
+    for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.before_registers(), i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
       fetch_if<row % 32>(mask[row / 32], from + row * Layout::row + p * Layout::piece,
@@ -304,9 +359,13 @@ template <class S, class Real, int Rows> struct register_block {
         for (int p = 0; p < Pieces; ++p) {
           Real v[V]{};
           if (piece_there(p)) load_piece(in_grid(a.g.state[f], first_row() + row, p), v);
-          store_piece(own + row * across::row + p * across::piece, v);
+          const bool streams = row < strip.in_memory();
+          store_piece(streams ? strip.in_memory_at(f, row) + p * 32 * V
+                              : own + row * across::row + p * across::piece,
+                      v);
         }
-      for (int row = 0; row < ::min(wanted, strip.in_shared); ++row) fetch_slot<across, f>(row, lane, own);
+      for (int row = strip.in_memory(); row < ::min(wanted, strip.before_registers()); ++row)
+        fetch_slot<across, f>(row, lane, own);
       fetch_registers<across, f>({0, wanted}, own);
       const auto edge = [&](Real* to, int first, int count) {
         for (int i = 0; i < count; ++i) {
@@ -394,14 +453,27 @@ template <class S, class Real, int Rows> struct register_block {
       unrolled<assigned_count<S>>([&](auto f) {
         if constexpr (!planes) {
           Real* const beside_tiles = shown<columns>(half, f, 1, 1);
+          if constexpr (Streams)
+            move_beside<columns, f, true>(
+                begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
+                [&](int l) { return beside_tiles + columns::lane(l - lane, a.t.y.held); });
           beside(begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
                  [&](int row, int l) { show_slot<columns, f>(row, l, beside_tiles); });
           show_registers<columns, f>({begin, own && !alone ? end : begin}, beside_tiles);
         }
         if (alone_begin <= ::max(0, begin) && alone_end >= ::min(rows, end)) return; // nobody above or below
         Real* const above_below = shown<across>(half, f, 1, 1);
+        if constexpr (Streams) {
+          // Rows below `alone_end` come before those above: what is alone lies in between.
+          const int low = ::max(0, begin), last = ::min(end, strip.in_memory());
+          const int above = ::max(0, ::min(alone_begin, last) - low), under = ::max(low + above, alone_end);
+          move_in_memory<across, f, true>(
+              own ? above + ::max(0, last - under) : 0,
+              [&](int i, int& row, int&) { return row = i < above ? low + i : under + i - above, true; },
+              [&](int) { return above_below; });
+        }
         if (own)
-          for (int row = ::max(0, begin); row < ::min(end, strip.in_shared); ++row)
+          for (int row = ::max(strip.in_memory(), begin); row < ::min(end, strip.before_registers()); ++row)
             if (row < alone_begin || row >= alone_end) show_slot<across, f>(row, lane, above_below);
         show_registers<across, f>({begin, own ? end : begin, alone_begin, alone_end}, above_below);
       });
@@ -409,6 +481,11 @@ template <class S, class Real, int Rows> struct register_block {
     cooperative_groups::this_grid().sync();
     unrolled<assigned_count<S>>([&](auto f) {
       if constexpr (planes) return fetch_frame<f>();
+      if constexpr (Streams)
+        move_beside<columns, f, false>(
+            begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes, [&](int l) {
+              return shown<columns>(half, f, 1, side_of(l)) + columns::lane(l - lane, a.t.y.held);
+            });
       beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes,
              [&](int row, int l) { fetch_slot<columns, f>(row, l, shown<columns>(half, f, 1, side_of(l))); });
       fetch_registers<columns, f>({begin, lane_there() && side_x != 1 ? end : begin},
@@ -419,9 +496,13 @@ template <class S, class Real, int Rows> struct register_block {
       const int from = side_y == 0 ? 0 : ::max(0, end), to = side_y == 0 ? ::min(begin, rows) : rows;
       if (from >= to) continue;
       unrolled<assigned_count<S>>([&](auto f) {
-        const Real* const there = shown<across>(half, f, side_y, side_x);
+        Real* const there = shown<across>(half, f, side_y, side_x);
+        if constexpr (Streams)
+          move_in_memory<across, f, false>(
+              lane_there() ? ::min(to, strip.in_memory()) - from : 0,
+              [&](int i, int& row, int&) { return row = from + i, true; }, [&](int) { return there; });
         if (lane_there())
-          for (int row = from; row < ::min(to, strip.in_shared); ++row)
+          for (int row = ::max(strip.in_memory(), from); row < ::min(to, strip.before_registers()); ++row)
             fetch_slot<across, f>(row, lane, there);
         fetch_registers<across, f>({from, lane_there() ? to : from}, there);
       });
@@ -434,6 +515,10 @@ template <class S, class Real, int Rows> struct register_block {
 
   template <bool Down, class Ends> __device__ __forceinline__ void step(index number) {
     if constexpr (!planes) show_ends();
+    if constexpr (planes && Streams) {
+      __syncthreads();
+      strip.send_for_first();
+    }
     typename strip_type::keep_type keep{};
     if constexpr (planes) {
       strip.shown_frame = shown_frame(half, int(blockIdx.x));
@@ -453,6 +538,7 @@ template <class S, class Real, int Rows> struct register_block {
   }
   __device__ __forceinline__ void show_ends() {
     __syncthreads(); // the ends of the last step have been read
+    if constexpr (!planes) strip.send_for_first();
     strip.show_ends();
     if constexpr (!planes) __syncthreads();
   }
@@ -460,6 +546,7 @@ template <class S, class Real, int Rows> struct register_block {
   /// Strips into fields, and the rows that no strip holds.
   __device__ __forceinline__ void store() {
     cooperative_groups::this_grid().sync(); // the halves are written again
+    __pipeline_wait_prior(0);               // of the last rows in memory: groups without copies
     const int begin = ::max(0, facts.own_begin[0] - before()),
               end = ::min(rows_there(), facts.own_end[0] - before());
     const bool lane_owned = side_of(lane) == 1 && lane_there();
@@ -467,13 +554,16 @@ template <class S, class Real, int Rows> struct register_block {
       Real* const own = shown<across>(0, f, 1, 1);
       show_registers<across, f>({begin, lane_owned ? end : begin}, own);
       if (!lane_owned) return;
-      for (int row = begin; row < ::min(end, strip.in_shared); ++row) show_slot<across, f>(row, lane, own);
+      for (int row = ::max(strip.in_memory(), begin); row < ::min(end, strip.before_registers()); ++row)
+        show_slot<across, f>(row, lane, own);
 #pragma unroll 4
       for (int row = begin; row < end; ++row)
 #pragma unroll
         for (int p = 0; p < Pieces; ++p)
           if (piece_there(p))
-            copy(own + row * across::row + p * across::piece, in_grid(a.g.next[f], first_row() + row, p));
+            copy(row < strip.in_memory() ? strip.in_memory_at(f, row) + p * 32 * V
+                                         : own + row * across::row + p * across::piece,
+                 in_grid(a.g.next[f], first_row() + row, p));
       const auto rim = [&](int from, int to) {
         for (int row = from + warp; row < to; row += strip_warps)
 #pragma unroll
@@ -488,11 +578,11 @@ template <class S, class Real, int Rows> struct register_block {
   template <class Ends> __device__ __forceinline__ void run() {
     load();
     int since = 0; // steps since the rings were fresh
-    constexpr int each = around::template alternate<Real> ? 2 : 1;
+    constexpr int each = strip_type::alternate ? 2 : 1;
     for (int done = 0;; done += each) {
       step<true, Ends>(a.first_step + done);
       if (done + 1 == a.steps) return store();
-      if constexpr (around::template alternate<Real>) {
+      if constexpr (strip_type::alternate) {
         step<false, Ends>(a.first_step + done + 1);
         if (done + 2 == a.steps) return store();
       }
@@ -509,12 +599,13 @@ template <class S, class Real, int Rows> struct register_block {
 
 /// Launch: cooperative, `t.blocks()` blocks of 32 × strip_warps threads, `strip_shape::shared_bytes` of
 /// dynamic shared memory. The blocks meet at grid barriers. \tparam Rows of a strip in registers
-template <class S, class Real, int Rows>
+/// \tparam Streams whether others are in memory
+template <class S, class Real, int Rows, bool Streams>
 __global__ void __launch_bounds__(32 * strip_warps, 1)
     register_kernel(const __grid_constant__ register_arguments<S, Real> a) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   __shared__ detail::exchange_facts facts;
-  detail::register_block<S, Real, Rows> block(a, facts, reinterpret_cast<Real*>(shared_bytes));
+  detail::register_block<S, Real, Rows, Streams> block(a, facts, reinterpret_cast<Real*>(shared_bytes));
   constexpr int C = strip_shape_of<S, Real>().cells;
   constexpr reach around = reach_of(step_program<S>::value, 0, field_count<S>);
   // All blocks look at as many cells: they wait for the slowest anyway.

@@ -87,7 +87,7 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
 struct request {
   cuda::strategy strategy = cuda::strategy::automatic;
   cuda::cache cache = cuda::cache::both;
-  int depth = 0;                   ///< steps between exchanges of resident; 0: the plan chooses
+  int depth = 0; ///< steps between exchanges, but for resident_partial in shared memory; 0: the plan chooses
   std::int64_t l2_window = l2_off; ///< l2_off, l2_auto or bytes
   std::optional<double> l2_hit_ratio{};
 };
@@ -106,7 +106,7 @@ struct alternative {
 struct plan {
   alternative chosen;
   tiling tiles;           ///< of resident or resident_partial in shared memory
-  register_tiling strips; ///< of resident in registers
+  register_tiling strips; ///< of resident or resident_partial in registers
   /// Shares of the cells by the level that holds them between two steps.
   double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
   std::vector<alternative> others;
@@ -124,11 +124,6 @@ inline constexpr index graph_steps = 32;
 
 namespace detail {
 
-/// Bytes per second from memory. Measured on an H200: 75% of the peak in rank 1 and 2, 57% in rank 3.
-inline double memory_bandwidth(const problem& p, const device_facts& device) {
-  return (p.costs.rank == 3 ? 0.57 : 0.75) * (device.hbm_bytes_per_s > 0 ? device.hbm_bytes_per_s : 1e12);
-}
-
 /// Cells of rows as warps take them, 32 pieces at a time: short rows leave lanes idle.
 inline double lanes_of(const problem& p, double cells) {
   const double width = 32.0 * p.costs.piece, nx = double(p.extents[2]);
@@ -142,7 +137,7 @@ inline alternative launches(const problem& p, const device_facts& device, bool g
   // Measured on an H200: 4 µs and 2.5 µs from launch to launch.
   const double latency = (graph ? 2.5e-6 : 4e-6) * p.costs.stages;
   const double cells = double(p.extents[0]) * double(p.extents[1]) * double(p.extents[2]);
-  const double traffic = lanes_of(p, cells) * p.costs.bytes / memory_bandwidth(p, device);
+  const double traffic = lanes_of(p, cells) * p.costs.bytes / memory_bytes_per_second(p.costs.rank, device);
   a.seconds_per_step = latency + traffic;
   a.limit = traffic > latency ? "memory bandwidth" : "launch latency";
   return a;
@@ -181,25 +176,42 @@ inline candidate per_launch(const problem& p, const device_facts& device, bool g
   return c;
 }
 
-inline candidate in_registers(const problem& p, const request& asked, const device_facts& device) {
-  candidate c{{strategy::resident, cache::registers}};
-  c.way.refusal = no_loop(p, device);
-  if (!c.way.refusal.empty()) return c;
-  c.way.refusal = asked.cache == cache::shared ? "the cache levels are limited to shared memory"
-                  : p.strips.cells == 0 ? "registers hold stencils of one stage, in rank 2 or stars in rank 3"
-                  : p.checks            ? "registers hold no run that checks a residual"
-                  : p.folds             ? "registers hold fixed and periodic faces only"
+/// Why registers cannot hold the fields; empty when they can.
+inline std::string no_registers(const problem& p, const request& asked, const device_facts& device) {
+  const std::string none = no_loop(p, device);
+  return !none.empty()                  ? none
+         : asked.cache == cache::shared ? "the cache levels are limited to shared memory"
+         : p.strips.cells == 0          ? "registers hold stencils of one stage, in rank 2 or stars in rank 3"
+         : p.checks                     ? "registers hold no run that checks a residual"
+         : p.folds                      ? "registers hold fixed and periodic faces only"
                                         : "";
+}
+
+/// resident or resident_partial, where rows of each strip are in memory.
+inline candidate strips_of(strategy how, const problem& p, const request& asked, const device_facts& device) {
+  candidate c{{how, cache::registers}};
+  c.way.refusal = no_registers(p, asked, device);
   if (!c.way.refusal.empty()) return c;
-  const auto choice = choose_register_tiling(p.costs, p.strips, p.extents, p.active_rows, wraps_of(p), device,
-                                             asked.cache == cache::both, asked.depth);
+  const auto choice =
+      choose_register_tiling(p.costs, p.strips, p.extents, p.active_rows, wraps_of(p), device,
+                             asked.cache == cache::both, how == strategy::resident_partial, asked.depth);
   c.way.refusal = choice.refusal;
   c.way.seconds_per_step = choice.seconds_per_step;
-  c.way.limit = "instructions and exchanges";
+  c.way.limit = 2 * choice.streaming_seconds < choice.seconds_per_step ? "instructions and exchanges"
+                : choice.from_l2                                       ? "L2 bandwidth"
+                                                                       : "memory bandwidth";
   c.strips = choice.tiles;
-  c.in_registers = double(c.strips.registers) / std::max(1, c.strips.rows());
-  c.in_shared = 1 - c.in_registers;
+  const double rows = std::max(1, c.strips.rows());
+  c.in_registers = c.strips.registers / rows;
+  c.in_shared = c.strips.in_shared / rows;
+  (choice.from_l2 ? c.in_l2 : c.in_memory) = c.strips.in_memory / rows;
   return c;
+}
+inline candidate in_registers(const problem& p, const request& asked, const device_facts& device) {
+  return strips_of(strategy::resident, p, asked, device);
+}
+inline candidate partly_in_registers(const problem& p, const request& asked, const device_facts& device) {
+  return strips_of(strategy::resident_partial, p, asked, device);
 }
 
 inline candidate in_shared_memory(const problem& p, const request& asked, const device_facts& device) {
@@ -222,7 +234,7 @@ inline candidate partly_in_shared_memory(const problem& p, const request& asked,
   candidate c{{strategy::resident_partial, cache::shared}};
   c.way.refusal = no_loop(p, device);
   if (c.way.refusal.empty() && asked.cache == cache::registers)
-    c.way.refusal = "the part that stays is held in shared memory";
+    c.way.refusal = "the cache levels are limited to registers";
   if (!c.way.refusal.empty()) return c;
   const auto choice =
       choose_partial_tiling(p.costs, p.extents, wraps_of(p), p.folds, device, dynamic_shared(device));
@@ -235,9 +247,9 @@ inline candidate partly_in_shared_memory(const problem& p, const request& asked,
       cells * p.costs.value_bytes * (p.costs.fields + p.costs.targets) <= 0.8 * double(device.l2_bytes);
   (from_l2 ? c.in_l2 : c.in_memory) = 1 - c.in_shared;
   // An estimate: half as many warps as launches have on a multiprocessor get less out of memory.
-  const double traffic =
-      lanes_of(p, cells) * p.costs.bytes /
-      (from_l2 ? l2_bytes_per_second(device) * c.tiles.blocks() : 0.8 * memory_bandwidth(p, device));
+  const double traffic = lanes_of(p, cells) * p.costs.bytes /
+                         (from_l2 ? l2_bytes_per_second(device) * c.tiles.blocks()
+                                  : 0.8 * memory_bytes_per_second(p.costs.rank, device));
   c.way.seconds_per_step = choice.seconds_per_step + traffic;
   c.way.limit = traffic < choice.seconds_per_step ? "shared memory and exchanges"
                 : from_l2                         ? "L2 bandwidth"
@@ -265,9 +277,9 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
                                    device);
 
   std::vector<detail::candidate> all{
-      detail::per_launch(p, device, false), detail::per_launch(p, device, true),
-      detail::in_registers(p, asked, device), detail::in_shared_memory(p, asked, device),
-      detail::partly_in_shared_memory(p, asked, device)};
+      detail::per_launch(p, device, false),          detail::per_launch(p, device, true),
+      detail::in_registers(p, asked, device),        detail::in_shared_memory(p, asked, device),
+      detail::partly_in_registers(p, asked, device), detail::partly_in_shared_memory(p, asked, device)};
   const detail::candidate* best = nullptr;
   std::string reason;
   for (detail::candidate& c : all) {
@@ -279,8 +291,7 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
       a.aside = "does not pay for so few steps"; // a launch of its own, or a capture
     if (!a.aside.empty()) continue;
     if (!a.refusal.empty()) {
-      if (a.how != strategy::resident || a.where == asked.cache || asked.cache == cache::both)
-        reason = a.refusal;
+      if (!is_resident(a.how) || a.where == asked.cache || asked.cache == cache::both) reason = a.refusal;
       continue;
     }
     if (!best || a.seconds_per_step < best->way.seconds_per_step) best = &c;

@@ -19,10 +19,10 @@ inline void print_to(std::string& text, const char* mark, const alternative& a) 
   std::string how(name_of(a.how));
   if (a.where != cache::both) how.append(" (").append(name_of(a.where)).append(")");
   if (a.refusal.empty())
-    print_to(text, "%s %-25s %10.2f us per step, limited by %s%s%s", mark, how.c_str(),
+    print_to(text, "%s %-28s %10.2f us per step, limited by %s%s%s", mark, how.c_str(),
              a.seconds_per_step * 1e6, a.limit.c_str(), a.aside.empty() ? "" : "; ", a.aside.c_str());
   else
-    print_to(text, "%s %-25s not possible: %s", mark, how.c_str(), a.refusal.c_str());
+    print_to(text, "%s %-28s not possible: %s", mark, how.c_str(), a.refusal.c_str());
 }
 
 } // namespace detail
@@ -36,11 +36,14 @@ inline std::string to_text(const plan& p) {
   detail::print_to(text, "chosen    ", p.chosen);
   detail::print_to(text, "predicted  %.4g GCells/s", p.cells() / p.chosen.seconds_per_step * 1e-9);
   if (p.chosen.where == cache::registers)
-    detail::print_to(text,
-                     "tiles      %d x %d blocks of %d x %d cells with rings, %d rows per warp, %d of them in "
-                     "registers, exchange every %d steps",
-                     p.strips.y.count, p.strips.x.count, p.strips.y.held, p.strips.x.held, p.strips.rows(),
-                     p.strips.registers, p.strips.depth);
+    detail::print_to(
+        text,
+        "tiles      %d x %d blocks of %d x %d cells with rings, %d rows per warp, %d of them in "
+        "registers%s, exchange every %d steps",
+        p.strips.y.count, p.strips.x.count, p.strips.y.held, p.strips.x.held, p.strips.rows(),
+        p.strips.registers,
+        p.strips.in_memory > 0 ? (" and " + std::to_string(p.strips.in_memory) + " streamed").c_str() : "",
+        p.strips.depth);
   if (p.chosen.where == cache::shared)
     detail::print_to(text, "tiles      %d x %d x %d blocks of %d x %d x %d cells, exchange %s",
                      p.tiles.count[0], p.tiles.count[1], p.tiles.count[2], p.tiles.size[0], p.tiles.size[1],

@@ -86,21 +86,28 @@ struct register_tiling {
   int depth = 2;     ///< steps between exchanges; even where sweeps alternate
   int registers = 0; ///< rows of a strip in registers
   int in_shared = 0; ///< rows of a strip in shared memory
+  int in_memory = 0; ///< rows of a strip that stream at every step; they come first
   STET_INLINE constexpr int blocks() const { return y.count * side.count * x.count; }
   STET_INLINE constexpr int number(int tile_y, int tile_side, int tile_x) const {
     return (tile_y * side.count + tile_side) * x.count + tile_x;
   }
-  constexpr int rows() const { return registers + in_shared; } ///< of a strip
+  constexpr int rows() const { return registers + in_shared + in_memory; } ///< of a strip
   /// Cells of all fields that blocks show each other at an exchange.
   STET_INLINE constexpr index exchange_cells(int fields) const {
     return index(blocks()) * fields * y.held * row_cells;
+  }
+  /// Cells of all fields in rows that stream.
+  STET_INLINE constexpr index streamed_cells(int fields) const {
+    return index(blocks()) * strip_warps * fields * in_memory * row_cells;
   }
 };
 
 struct register_tiling_choice {
   register_tiling tiles;
   double seconds_per_step = 0;
-  std::string refusal; ///< empty when `tiles` can be used
+  std::string refusal;          ///< empty when `tiles` can be used
+  bool from_l2 = false;         ///< rows in memory come from L2
+  double streaming_seconds = 0; ///< of a step, that their way takes
 };
 
 /// The axis along which strips run, row after row: in rank 3 rows are planes.
@@ -223,26 +230,32 @@ template <class S, class Real> inline constexpr bool has_strips = strips_hold<S,
 /// Strips of one stencil. All zero: there are none.
 struct strip_shape {
   std::array<int, 3> registers{}; ///< rows in registers for which there are kernels
+  std::array<int, 2> streaming{}; ///< the same, where other rows are in memory
   int rank = 0;
   int cells = 0;             ///< of a lane in a row
   int width = 0, height = 0; ///< of a block's row in cells along x and, in rank 3, y
   bool alternate = true;     ///< depths are even
   int row_instructions = 0;  ///< of a sweep, about
   int fields = 0, row_bytes = 0;
-  int window = 0;      ///< rows in shared memory are a multiple of it
+  int window = 0;      ///< rows in shared memory, and in memory, are multiples of it
   int behind = 0;      ///< slots behind them, for copies of rows in registers
+  int ahead = 0;       ///< slots through which rows in memory come
   int ends = 0;        ///< rows that the ends of all strips take
   int frame_bytes = 0; ///< beside a row
 
   /// The first of the kernels with so many rows in registers.
-  constexpr int first_with(int rows) const {
+  template <std::size_t N> static constexpr int first_with(int rows, const std::array<int, N>& kernels) {
     int i = 0;
-    while (registers[std::size_t(i)] != rows) ++i;
+    while (kernels[std::size_t(i)] != rows) ++i;
     return i;
   }
+  /// Rows that the slots of a strip take.
+  STET_INLINE constexpr int slots(int in_memory, int in_shared) const {
+    return fields * ((in_memory + in_shared > 0 ? in_shared + behind : 0) + (in_memory > 0 ? ahead : 0));
+  }
   constexpr std::int64_t shared_bytes(const register_tiling& t) const {
-    const int slots = t.in_shared > 0 ? strip_warps * fields * (t.in_shared + behind) : 0;
-    return std::int64_t(ends + slots) * row_bytes + std::int64_t(strip_warps) * t.rows() * frame_bytes;
+    return std::int64_t(ends + strip_warps * slots(t.in_memory, t.in_shared)) * row_bytes +
+           std::int64_t(strip_warps) * t.rows() * frame_bytes;
   }
 };
 
@@ -262,6 +275,9 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     s.behind = around::down + around::early;
     s.ends = detail::strip_ends<S>();
     s.row_bytes = 32 * cells * int(sizeof(Real));
+    // 32 KB are under way: what a multiprocessor takes from L2 in the time that a load takes.
+    s.ahead = 2;
+    while (s.ahead <= s.behind || s.ahead * strip_warps * s.fields * s.row_bytes < 32 * 1024) s.ahead *= 2;
     s.frame_bytes = detail::strip_frame<S, Real>::cells * int(sizeof(Real));
     int sides = 0, framed = 0; // of the window, in registers
     for (int f = 0; f < s.fields; ++f) {
@@ -269,8 +285,11 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
       framed += 2 * (around::centre(f) * patch::height + around::lateral(f) * patch::width) * words;
     }
     if (s.rank == 3) sides = framed + (around::up + 1) * cells * s.fields * words - 20;
-    // Beside its rows a sweep of a 5-point star takes 85 registers, 108 in double.
-    const int most = (255 - (words == 2 ? 108 : 85) - sides) / (cells * words) / s.fields;
+    // What a sweep takes beside its rows, as compiled by nvcc 13.0 without spills.
+    const int beside = s.rank == 3  ? (words == 2 ? 108 : 85)
+                       : words == 2 ? 84
+                                    : (sides > 0 ? 72 : 63) + 16 * (s.fields - 1);
+    const int most = (255 - beside - sides) / (cells * words) / s.fields;
     const int least = std::max(around::up, around::down) + around::early;
     // The instruction cache: 32 KB hold this many rows of a sweep.
     s.row_instructions = cells * (flops(step_program<S>::value, 0) + 1) / 2 + 2 * around::widest * words;
@@ -278,24 +297,58 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     const int cached = 32 * 1024 / 16 / s.row_instructions - s.window;
     s.registers = {std::min(6, most), std::min(most / 2, std::max(cached, most / 3)), most};
     if (s.rank == 3) s.registers = {most - 2, most - 1, most};
+    s.streaming = {s.registers[0], s.rank == 3 ? most : most - (words == 2 ? 2 : 6) / s.fields};
     for (int& r : s.registers) r = std::max(r, least);
+    for (int& r : s.streaming) r = std::max(r, least);
   }
   return s;
 }
 
+namespace detail {
+
+/// A tiling with its predicted time, fitted to an H200: a row in shared memory takes as long as 11 more
+/// instructions; 80% of the issue slots are used, less when the code of the sweeps exceeds 40 KB; an exchange
+/// takes 4.2 µs. An estimate: the instructions of rows in memory hide behind their way.
+inline register_tiling_choice priced(const register_tiling& t, const stencil_costs& c, const strip_shape& s,
+                                     const device_facts& device) {
+  register_tiling_choice choice{t};
+  const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
+  const double instructions =
+      s.cells * strip_warps / 4 *
+      (arithmetic_slots(c, device) + (s.rank == 3 ? 4.0 : 1.0) * c.fields); // of a row
+  const bool twice = s.alternate && t.in_memory == 0;
+  const double code = 16.0 * s.row_instructions * (t.registers + s.window) * (twice ? 2 : 1);
+  const double used = 0.8 * std::min(1.0, std::sqrt(40960 / code));
+  const double row = instructions / used / clock, shared_row = row * (1 + 11.0 / s.row_instructions);
+  const double streamed = double(t.streamed_cells(1)) * c.value_bytes;
+  choice.from_l2 = t.in_memory > 0 && streamed * c.fields <= 0.8 * double(device.l2_bytes);
+  choice.streaming_seconds = streamed * (c.fields + c.targets) /
+                             (choice.from_l2 ? l2_bytes_per_second(device) * t.blocks()
+                                             : 0.8 * memory_bytes_per_second(c.rank, device));
+  choice.seconds_per_step = row * t.registers + shared_row * t.in_shared +
+                            std::max(choice.streaming_seconds, shared_row * t.in_memory) + 0.1e-6 +
+                            (t.blocks() == 1 ? 0 : 4.2e-6 / t.depth);
+  return choice;
+}
+
+} // namespace detail
+
 /// The tiling of least predicted time.
 /// \param active_rows first and last + 1 that are updated
 /// \param wraps per axis: whether it is periodic
-/// \param shared whether strips may go on in shared memory
+/// \param shared whether strips may go on in shared memory when registers end
+/// \param streams whether they go on in memory when that ends: at least `window` rows of each do
 /// \param only_depth 0: the best
 inline register_tiling_choice
 choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::array<index, 3>& extents,
                        const std::array<index, 2>& active_rows, const std::array<bool, 3>& wraps,
-                       const device_facts& device, bool shared, int only_depth) {
+                       const device_facts& device, bool shared, bool streams, int only_depth) {
   register_tiling_choice best;
+  const bool alternate = s.alternate && !streams;
   const std::string unfit =
-      shared ? "the field does not fit into registers and shared memory, or is smaller than a tile"
-             : "the field does not fit into registers, or is smaller than a tile";
+      streams  ? "the grid is smaller than a tile, or has too many columns for one tile per multiprocessor"
+      : shared ? "the field does not fit into registers and shared memory, or is smaller than a tile"
+               : "the field does not fit into registers, or is smaller than a tile";
   best.refusal = unfit;
   if (*std::max_element(extents.begin(), extents.end()) > (1 << 30)) return best;
   const bool planes = s.rank == 3;
@@ -308,7 +361,7 @@ choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::
     best.refusal = "a periodic plane is not a multiple of " + std::to_string(s.height) + " rows";
   else if (planes && only_depth > 1)
     best.refusal = "blocks exchange after every step in rank 3: the depth must be 1";
-  else if (only_depth % 2 == 1 && s.alternate)
+  else if (only_depth % 2 == 1 && alternate)
     best.refusal = "sweeps come in pairs, down and up: the depth must be even";
   else
     best = {};
@@ -317,12 +370,13 @@ choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::
 
   const int reach_rows = std::max(c.step.low[std::size_t(axis)], c.step.high[std::size_t(axis)]);
   const int reach_x = std::max(c.step.low[2], c.step.high[2]);
-  const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
+  const std::vector<int> kernels = streams ? std::vector<int>(s.streaming.begin(), s.streaming.end())
+                                           : std::vector<int>(s.registers.begin(), s.registers.end());
   std::vector<int> depths{1, 2, 4, 6, 8, 12, 16};
   if (planes) depths = {1};
   if (only_depth > 0) depths = {only_depth};
   for (const int depth : depths) {
-    if (depth % 2 == 1 && s.alternate) continue;
+    if (depth % 2 == 1 && alternate) continue;
     register_tiling t;
     t.depth = depth;
     t.row_cells = 32 * s.cells;
@@ -339,32 +393,34 @@ choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::
       while (t.x.count <= device.sm_count && !t.x.covers()) ++t.x.count;
     }
     const int layer = t.x.count * t.side.count;
+    const bool wrap = wraps[std::size_t(axis)];
+    const int lo = int(active_rows[0]), hi = int(active_rows[1]), reach = depth * reach_rows;
+    // The kernel has some shared memory beside, for what it knows of its exchanges.
+    const auto fits = [&] { return s.shared_bytes(t) <= device.shared_per_block_optin - 1024; };
     for (int count = 1; count * layer <= device.sm_count; ++count)
-      for (const int registers : s.registers) {
-        t.registers = registers;
-        t.in_shared = 0;
-        // The kernel has some shared memory beside, for what it knows of its exchanges.
-        const auto fits = [&] { return s.shared_bytes(t) <= device.shared_per_block_optin - 1024; };
+      for (const int registers : kernels) {
         const auto covers = [&] {
-          const bool wrap = wraps[std::size_t(axis)];
-          const int lo = int(active_rows[0]), hi = int(active_rows[1]), held = strip_warps * t.rows();
-          t.y = {n(axis), lo, hi, held, depth * reach_rows, count, 1, wrap};
+          const int held = strip_warps * t.rows();
+          t.y = {n(axis), lo, hi, held, reach, count, 1, wrap};
           if (!t.y.covers()) return false;
           if (planes && count == 1 && !wrap) t.y.hi = lo + held; // rows behind `hi` keep their values
           return count > 1 || wrap || planes || held == hi - lo;
         };
-        while (shared && fits() && !covers()) t.in_shared += s.window;
-        if (!fits() || !covers()) continue;
-        // Fitted to an H200: a row in shared memory takes as long as 11 more instructions; 80% of the issue
-        // slots are used, less when the code of the sweeps exceeds 40 KB; an exchange takes 4.2 µs.
-        const double rows = registers + (1 + 11.0 / s.row_instructions) * t.in_shared;
-        const double instructions = rows * s.cells * strip_warps / 4 *
-                                    (arithmetic_slots(c, device) + (planes ? 4.0 : 1.0) * c.fields);
-        const double code = 16.0 * s.row_instructions * (registers + s.window) * (s.alternate ? 2 : 1);
-        const double used = 0.8 * std::min(1.0, std::sqrt(40960 / code));
-        const double seconds = instructions / used / clock + 0.1e-6 + (t.blocks() == 1 ? 0 : 4.2e-6 / depth);
-        if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
-        best = {t, seconds, ""};
+        t.registers = registers;
+        for (t.in_shared = 0;; t.in_shared += s.window) {
+          t.in_memory = streams ? s.window : 0;
+          bool covered = covers();
+          while (streams && !covered && t.y.held < n(axis) + 2 * reach) {
+            t.in_memory += s.window;
+            covered = covers();
+          }
+          if (!fits()) break;
+          if (covered) {
+            const auto choice = detail::priced(t, c, s, device);
+            if (!best.refusal.empty() || choice.seconds_per_step < best.seconds_per_step) best = choice;
+          }
+          if (!shared || (covered && t.in_memory <= s.window)) break;
+        }
       }
   }
   return best;
