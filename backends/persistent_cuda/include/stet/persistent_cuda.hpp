@@ -284,7 +284,7 @@ struct persistent_cuda {
             int(std::min<index>(steps, 1 << 30)); // registers are for cells: the kernel counts in 32 bits
         a.exchanged = exchanged_.data();
         a.streamed = streamed_.data();
-        constexpr auto shape = cuda::strip_shape_of<S, Real>();
+        static constexpr auto shape = cuda::strip_shape_of<S, Real>();
         const auto launch = [&](const char* name, auto kernel) {
           cuda::launch_cooperative(kernel,
                                    {.grid = dim3(unsigned(strips.blocks())),
