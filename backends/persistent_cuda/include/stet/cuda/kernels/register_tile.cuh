@@ -76,29 +76,50 @@ template <int Low, int High> struct lane_ends { static constexpr int low = Low, 
 
 /// What a block knows of its exchanges. In shared memory: registers are for cells.
 ///
-/// Along y in rows of the tile, along x in lanes: what the block owns, and what of it no other block holds.
+/// Along y in rows of the tile, along x in lanes: what the block owns, what it keeps right without others,
+/// and what no other block takes from it.
 struct exchange_facts {
-  int own_begin[2], own_end[2], alone_begin[2], alone_end[2]; ///< y, x
-  int lanes;                                                  ///< those that hold cells of the grid
-  int tile[3][3];                                             ///< by side in y and x: its number
+  int own_begin[2], own_end[2], right_begin[2], right_end[2], alone_begin[2], alone_end[2]; ///< y, x
+  int lanes;                  ///< those that hold cells of the grid
+  int tile[3][3];             ///< by side in y and x: its number
   int shift_y[3], shift_x[3]; ///< rows and lanes by which it begins before this one
   int begin[3];               ///< of the tile in the grid: the first row, y in rank 3, x
   int beside[4];              ///< rank 3: the tile at low x, high x, low y, high y; −1: none
 };
 
-/// Where blocks show each other cells, in memory of their own, so that all rows of a lane are at constant
-/// distances: columns, [tile][field][lane][row][cell], for the few lanes that tiles beside read: in rows they
-/// would fill L2 with lines of which an eighth is read; rows, [tile][field][row][piece][lane][cell], for the
-/// few rows that tiles above and below read.
-template <class Real, int C> struct as_columns {
-  static constexpr int row = C, piece = piece_cells<Real>;
-  static __device__ __forceinline__ int lane(int l, int held) { return l * held * C; }
-  static __device__ __forceinline__ index tile(int number, int held) { return index(number) * 32 * held * C; }
+/// Where a lane shows or finds its cells of a strip's rows, in memory of the exchanges' own. Rows in
+/// registers are at constant distances.
+///
+/// The few rows that tiles above and below read: [tile][field][row][piece][lane][cell].
+template <class Real, int C> struct rows_across {
+  static constexpr int V = piece_cells<Real>;
+  Real* slots;     ///< of the strip's first row
+  Real* registers; ///< of the first one in registers
+  __device__ __forceinline__ Real* in_slots(int row, int p) const {
+    return slots + row * 32 * C + p * 32 * V;
+  }
+  __device__ __forceinline__ Real* in_registers(int row, int p) const {
+    return registers + row * 32 * C + p * 32 * V;
+  }
 };
-template <class Real, int C> struct as_rows {
-  static constexpr int row = 32 * C, piece = 32 * piece_cells<Real>;
-  static __device__ __forceinline__ int lane(int l, int) { return l * piece_cells<Real>; }
-  static __device__ __forceinline__ index tile(int number, int held) { return index(number) * 32 * held * C; }
+/// The few lanes that a tile reads of one beside: [that tile][field][side][warp][rows of a
+/// sector][lane][row][cell], packed. In rows of the tile each lane would take a line of L2 of which little is
+/// read; in columns each would be a transaction of its own.
+template <class Real, int C> struct rows_beside {
+  static constexpr int V = piece_cells<Real>, lanes = most_beside;
+  static constexpr int block =
+      C * int(sizeof(Real)) < 32 ? 32 / (C * int(sizeof(Real))) : 1; ///< rows of 32 bytes
+  Real* slots;
+  Real* registers;
+  static __device__ __forceinline__ int at(int row, int p) {
+    return row / block * block * lanes * C + row % block * C + p * V;
+  }
+  /// Cells of so many rows.
+  static __device__ __forceinline__ int size(int rows) {
+    return (rows + block - 1) / block * block * lanes * C;
+  }
+  __device__ __forceinline__ Real* in_slots(int row, int p) const { return slots + at(row, p); }
+  __device__ __forceinline__ Real* in_registers(int row, int p) const { return registers + at(row, p); }
 };
 
 /// A block of the register kernel.
@@ -111,13 +132,13 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
   using around = strip_reach<S>;
   static constexpr int V = piece_cells<Real>, C = strip_type::C, fields = field_count<S>;
   static constexpr int row_cells = strip_type::row_cells, words = (Rows + 31) / 32;
-  using columns = as_columns<Real, C>;
-  using across = as_rows<Real, C>;
+  using beside_type = rows_beside<Real, C>;
+  using across_type = rows_across<Real, C>;
 
   static constexpr bool planes = rank_of<S> == 3;
   using patch = lane_patch<S, Real>;
   using frame = strip_frame<S, Real>;
-  static_assert(int(frame::cells) <= fields * row_cells, "frames take the place of columns");
+  static_assert(int(frame::cells) <= fields * row_cells, "frames take the place of lanes beside");
 
   const register_arguments<S, Real>& a;
   exchange_facts& facts;
@@ -143,7 +164,9 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
         facts.own_begin[axis] = relative(t.own_begin(tile));
         facts.own_end[axis] = relative(t.own_begin(tile + 1));
         facts.alone_begin[axis] = relative(t.shared_begin(tile));
-        facts.alone_end[axis] = relative(t.shared_end(tile) / unit * unit);
+        facts.alone_end[axis] = t.is_last(tile) ? t.held / unit : relative(t.shared_end(tile));
+        facts.right_begin[axis] = t.is_first(tile) ? 0 : t.ring / unit;
+        facts.right_end[axis] = (t.is_last(tile) ? t.held : t.held - t.ring) / unit;
       };
       facts.begin[0] = y.begin(tile_y);
       facts.begin[1] = side.begin(tile_side);
@@ -206,40 +229,58 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
     return planes ? 1 : l < facts.own_begin[1] ? 0 : l < facts.own_end[1] ? 1 : 2;
   }
 
-  /// This lane's cells of a field in the strip's first row, where the tile on a side along y and x shows
-  /// them.
-  template <class Layout>
-  __device__ __forceinline__ Real* shown(int in_half, int field, int side_y, int side_x) const {
-    const int area = 2 * in_half + std::is_same_v<Layout, across>, held = a.t.y.held;
-    return a.exchanged + index(area) * a.t.exchange_cells(fields) +
-           Layout::tile(facts.tile[side_y][side_x] * fields + field, held) +
-           Layout::lane(lane + facts.shift_x[side_x], held) +
-           (before() + facts.shift_y[side_y]) * Layout::row;
+  /// Where the lane's cells are shown by the tile on a side along y and x that owns them.
+  __device__ __forceinline__ across_type across(int in_half, int field, int side_y, int side_x) const {
+    Real* const tile = a.exchanged + index(2 * in_half + 1) * a.t.exchange_cells(fields) +
+                       index(facts.tile[side_y][side_x] * fields + field) * a.t.y.held * row_cells;
+    Real* const first =
+        tile + (before() + facts.shift_y[side_y]) * row_cells + (lane + facts.shift_x[side_x]) * V;
+    return {first, first + strip.before_registers() * row_cells};
+  }
+  /// Lane k of those that a tile takes from the one beside it, at low x or at high x.
+  __device__ __forceinline__ beside_type beside(int in_half, int field, int tile, bool high, int k) const {
+    const int slots = beside_type::size(strip.before_registers()), all = slots + beside_type::size(Rows);
+    Real* const first = a.exchanged + index(2 * in_half) * a.t.exchange_cells(fields) +
+                        index(((tile * fields + field) * 2 + high) * strip_warps + warp) * all +
+                        k * beside_type::block * C;
+    return {first, first + slots};
+  }
+  /// Lanes that a tile takes from one beside it.
+  __device__ __forceinline__ int ring_lanes() const { return a.t.x.ring / patch::width; }
+  /// Where the tile beside that reads lane l finds it, and where lane l finds its own.
+  __device__ __forceinline__ beside_type shown_beside(int in_half, int field, int l) const {
+    const bool to_high = l >= facts.alone_end[1];
+    return beside(in_half, field, facts.tile[1][to_high ? 2 : 0], !to_high,
+                  to_high ? l + facts.shift_x[2]
+                          : l + facts.shift_x[0] - (a.t.x.held / patch::width - ring_lanes()));
+  }
+  __device__ __forceinline__ beside_type found_beside(int in_half, int field, int l) const {
+    const bool high = l >= facts.right_end[1];
+    return beside(in_half, field, facts.tile[1][1], high, high ? l - facts.right_end[1] : l);
   }
 
   /// Rows in shared memory go piece by piece to where they are shown, or come from there without passing
   /// registers; those of lane l. Rows are numbered from the strip's first.
-  template <class Layout, int F> __device__ __forceinline__ void show_slot(int row, int l, Real* to) const {
-    to += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
+  template <int F, class Place>
+  __device__ __forceinline__ void show_slot(int row, int l, const Place& to) const {
 #pragma unroll
     for (int p = 0; p < Pieces; ++p) {
       Real v[V];
       load_piece(strip.slot(F, row - strip.in_memory()) + (l - lane + p * 32) * V, v);
-      store_piece(to + p * Layout::piece, v);
+      store_piece(to.in_slots(row, p), v);
     }
   }
-  template <class Layout, int F>
-  __device__ __forceinline__ void fetch_slot(int row, int l, const Real* from) const {
-    from += Layout::lane(l - lane, a.t.y.held) + row * Layout::row;
+  template <int F, class Place>
+  __device__ __forceinline__ void fetch_slot(int row, int l, const Place& from) const {
 #pragma unroll
     for (int p = 0; p < Pieces; ++p)
       __pipeline_memcpy_async(strip.slot(F, row - strip.in_memory()) + (l - lane + p * 32) * V,
-                              from + p * Layout::piece, 16);
+                              from.in_slots(row, p), 16);
   }
   /// Rows in memory, between their place and where they are shown: those that at(i, row, l), i = 0 … count −
   /// 1, wants and names. Many are under way together, through the slots by which rows stream: registers are
-  /// taken. \tparam Show there, or back \param there of a lane: where row 0 is shown
-  template <class Layout, int F, bool Show, class At, class There>
+  /// taken. \tparam Show there, or back \param there of a lane: where it is shown
+  template <int F, bool Show, class At, class There>
   __device__ __forceinline__ void move_in_memory(int count, At&& at, There&& there) const {
     constexpr int batch = strip_type::ahead * fields;
 #pragma unroll 1
@@ -249,11 +290,12 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
       for (int i = 0; i < held; ++i) {
         int row = 0, l = lane;
         if (!at(first + i, row, l)) continue;
-        const Real* from = Show ? strip.in_memory_at(F, row) + (l - lane) * V : there(l) + row * Layout::row;
+        const auto shown = there(l);
+        const Real* const own = strip.in_memory_at(F, row) + (l - lane) * V;
 #pragma unroll
         for (int p = 0; p < Pieces; ++p)
-          __pipeline_memcpy_async(strip.passing(i) + p * 32 * V, from + p * (Show ? 32 * V : Layout::piece),
-                                  16);
+          __pipeline_memcpy_async(strip.passing(i) + p * 32 * V,
+                                  Show ? own + p * 32 * V : shown.in_slots(row, p), 16);
       }
       __pipeline_commit();
       __pipeline_wait_prior(0);
@@ -261,18 +303,19 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
       for (int i = 0; i < held; ++i) {
         int row = 0, l = lane;
         if (!at(first + i, row, l)) continue;
-        Real* to = Show ? there(l) + row * Layout::row : strip.in_memory_at(F, row) + (l - lane) * V;
+        const auto shown = there(l);
+        Real* const own = strip.in_memory_at(F, row) + (l - lane) * V;
 #pragma unroll
         for (int p = 0; p < Pieces; ++p) {
           Real v[V];
           load_piece(strip.passing(i) + p * 32 * V, v);
-          store_piece(to + p * (Show ? Layout::piece : 32 * V), v);
+          store_piece(Show ? shown.in_slots(row, p) : own + p * 32 * V, v);
         }
       }
     }
   }
   /// Rows [begin, end) of those in memory and the lanes outside [lane_begin, lane_end), up to `lanes`.
-  template <class Layout, int F, bool Show, class There>
+  template <int F, bool Show, class There>
   __device__ __forceinline__ void move_beside(int begin, int end, int first_lane, int lane_begin,
                                               int lane_end, int lanes, There&& there) const {
     begin = ::max(0, begin);
@@ -280,20 +323,20 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
     const int low = lane_begin - first_lane, each = low + ::max(0, lanes - lane_end);
     if (end <= begin || each <= 0) return;
     const int all = (end - begin) * each;
-    move_in_memory<Layout, F, Show>((all + 31) / 32,
-                                    [&](int i, int& row, int& l) {
-                                      const int n = i * 32 + lane, k = n % each;
-                                      row = begin + n / each;
-                                      l = k < low ? first_lane + k : lane_end + k - low;
-                                      return n < all;
-                                    },
-                                    there);
+    move_in_memory<F, Show>((all + 31) / 32,
+                            [&](int i, int& row, int& l) {
+                              const int n = i * 32 + lane, k = n % each;
+                              row = begin + n / each;
+                              l = k < low ? first_lane + k : lane_end + k - low;
+                              return n < all;
+                            },
+                            there);
   }
   /// Calls f(row, l) for rows [begin, end) in shared memory and the lanes outside [lane_begin, lane_end), up
   /// to `lanes`: these are few, so that the lanes of the warp share all rows.
   template <class Call>
-  __device__ __forceinline__ void beside(int begin, int end, int first_lane, int lane_begin, int lane_end,
-                                         int lanes, Call&& f) const {
+  __device__ __forceinline__ void lanes_beside(int begin, int end, int first_lane, int lane_begin,
+                                               int lane_end, int lanes, Call&& f) const {
     begin = ::max(strip.in_memory(), begin);
     end = ::min(end, strip.before_registers());
     const int low = lane_begin - first_lane, each = low + ::max(0, lanes - lane_end);
@@ -304,28 +347,24 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
     }
   }
 
-  template <class Layout, int F>
-  __device__ __forceinline__ void show_registers(const row_set& wanted, Real* to) {
-    to += strip.before_registers() * Layout::row;
+  template <int F, class Place>
+  __device__ __forceinline__ void show_registers(const row_set& wanted, const Place& to) {
     unsigned mask[words];
 #pragma unroll
     for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.before_registers(), i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
-      publish_if<row % 32>(mask[row / 32], to + row * Layout::row + p * Layout::piece,
-                           strip_type::part(strip.cells[F][row], p));
+      publish_if<row % 32>(mask[row / 32], to.in_registers(row, p), strip_type::part(strip.cells[F][row], p));
     });
   }
-  template <class Layout, int F>
-  __device__ __forceinline__ void fetch_registers(const row_set& wanted, const Real* from) {
-    from += strip.before_registers() * Layout::row;
+  template <int F, class Place>
+  __device__ __forceinline__ void fetch_registers(const row_set& wanted, const Place& from) {
     unsigned mask[words];
 #pragma unroll
     for (int i = 0; i < words; ++i) mask[i] = wanted.mask(strip.before_registers(), i);
     unrolled<Rows * Pieces>([&](auto i) {
       constexpr int row = i / Pieces, p = i % Pieces;
-      fetch_if<row % 32>(mask[row / 32], from + row * Layout::row + p * Layout::piece,
-                         strip_type::part(strip.cells[F][row], p));
+      fetch_if<row % 32>(mask[row / 32], from.in_registers(row, p), strip_type::part(strip.cells[F][row], p));
     });
   }
 
@@ -350,7 +389,7 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
   /// Fields into strips. What lies beyond the first and the last strip stays as it is: rims.
   __device__ __forceinline__ void load() {
     unrolled<fields>([&](auto f) {
-      Real* const own = shown<across>(0, f, 1, 1);
+      const across_type own = across(0, f, 1, 1);
       unrolled<Rows * C>([&](auto i) { strip.cells[f][i / C][i % C] = Real(0); });
       const int wanted = lane_there() ? rows_there() : 0;
 #pragma unroll 4
@@ -360,13 +399,11 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
           Real v[V]{};
           if (piece_there(p)) load_piece(in_grid(a.g.state[f], first_row() + row, p), v);
           const bool streams = row < strip.in_memory();
-          store_piece(streams ? strip.in_memory_at(f, row) + p * 32 * V
-                              : own + row * across::row + p * across::piece,
-                      v);
+          store_piece(streams ? strip.in_memory_at(f, row) + p * 32 * V : own.in_slots(row, p), v);
         }
       for (int row = strip.in_memory(); row < ::min(wanted, strip.before_registers()); ++row)
-        fetch_slot<across, f>(row, lane, own);
-      fetch_registers<across, f>({0, wanted}, own);
+        fetch_slot<f>(row, lane, own);
+      fetch_registers<f>({0, wanted}, own);
       const auto edge = [&](Real* to, int first, int count) {
         for (int i = 0; i < count; ++i) {
           Real v[C]{};
@@ -445,66 +482,69 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
   /// Fresh rings: every block shows the cells that others hold in rings, and takes its own from them.
   __device__ __forceinline__ void exchange() {
     __syncwarp(); // lanes look at each other's slots
-    const int begin = facts.own_begin[0] - before(), end = facts.own_end[0] - before(), rows = strip.rows();
+    const int begin = facts.right_begin[0] - before(), end = facts.right_end[0] - before(),
+              rows = strip.rows();
     const int side_x = side_of(lane);
     {
+      const int own_begin = facts.own_begin[0] - before(), own_end = facts.own_end[0] - before();
       const int alone_begin = facts.alone_begin[0] - before(), alone_end = facts.alone_end[0] - before();
-      const bool own = side_x == 1, alone = lane >= facts.alone_begin[1] && lane < facts.alone_end[1];
+      const bool own = side_x == 1;
       unrolled<assigned_count<S>>([&](auto f) {
         if constexpr (!planes) {
-          Real* const beside_tiles = shown<columns>(half, f, 1, 1);
+          const int low = facts.alone_begin[1], high = facts.alone_end[1],
+                    first = ::max(0, low - ring_lanes()), last = ::min(32, high + ring_lanes());
+          const bool taken = (lane >= first && lane < low) || (lane >= high && lane < last);
           if constexpr (Streams)
-            move_beside<columns, f, true>(
-                begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
-                [&](int l) { return beside_tiles + columns::lane(l - lane, a.t.y.held); });
-          beside(begin, end, facts.own_begin[1], facts.alone_begin[1], facts.alone_end[1], facts.own_end[1],
-                 [&](int row, int l) { show_slot<columns, f>(row, l, beside_tiles); });
-          show_registers<columns, f>({begin, own && !alone ? end : begin}, beside_tiles);
+            move_beside<f, true>(begin, end, first, low, high, last,
+                                 [&](int l) { return shown_beside(half, f, l); });
+          lanes_beside(begin, end, first, low, high, last,
+                       [&](int row, int l) { show_slot<f>(row, l, shown_beside(half, f, l)); });
+          show_registers<f>({begin, taken ? end : begin}, shown_beside(half, f, lane));
         }
-        if (alone_begin <= ::max(0, begin) && alone_end >= ::min(rows, end)) return; // nobody above or below
-        Real* const above_below = shown<across>(half, f, 1, 1);
+        if (alone_begin <= ::max(0, own_begin) && alone_end >= ::min(rows, own_end))
+          return; // nobody above, below
+        const across_type above_below = across(half, f, 1, 1);
         if constexpr (Streams) {
           // Rows below `alone_end` come before those above: what is alone lies in between.
-          const int low = ::max(0, begin), last = ::min(end, strip.in_memory());
+          const int low = ::max(0, own_begin), last = ::min(own_end, strip.in_memory());
           const int above = ::max(0, ::min(alone_begin, last) - low), under = ::max(low + above, alone_end);
-          move_in_memory<across, f, true>(
+          move_in_memory<f, true>(
               own ? above + ::max(0, last - under) : 0,
               [&](int i, int& row, int&) { return row = i < above ? low + i : under + i - above, true; },
               [&](int) { return above_below; });
         }
         if (own)
-          for (int row = ::max(strip.in_memory(), begin); row < ::min(end, strip.before_registers()); ++row)
-            if (row < alone_begin || row >= alone_end) show_slot<across, f>(row, lane, above_below);
-        show_registers<across, f>({begin, own ? end : begin, alone_begin, alone_end}, above_below);
+          for (int row = ::max(strip.in_memory(), own_begin); row < ::min(own_end, strip.before_registers());
+               ++row)
+            if (row < alone_begin || row >= alone_end) show_slot<f>(row, lane, above_below);
+        show_registers<f>({own_begin, own ? own_end : own_begin, alone_begin, alone_end}, above_below);
       });
     }
     cooperative_groups::this_grid().sync();
     unrolled<assigned_count<S>>([&](auto f) {
       if constexpr (planes) return fetch_frame<f>();
       if constexpr (Streams)
-        move_beside<columns, f, false>(
-            begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes, [&](int l) {
-              return shown<columns>(half, f, 1, side_of(l)) + columns::lane(l - lane, a.t.y.held);
-            });
-      beside(begin, end, 0, facts.own_begin[1], facts.own_end[1], facts.lanes,
-             [&](int row, int l) { fetch_slot<columns, f>(row, l, shown<columns>(half, f, 1, side_of(l))); });
-      fetch_registers<columns, f>({begin, lane_there() && side_x != 1 ? end : begin},
-                                  shown<columns>(half, f, 1, side_x));
+        move_beside<f, false>(begin, end, 0, facts.right_begin[1], facts.right_end[1], facts.lanes,
+                              [&](int l) { return found_beside(half, f, l); });
+      lanes_beside(begin, end, 0, facts.right_begin[1], facts.right_end[1], facts.lanes,
+                   [&](int row, int l) { fetch_slot<f>(row, l, found_beside(half, f, l)); });
+      const bool wrong = lane < facts.right_begin[1] || lane >= facts.right_end[1];
+      fetch_registers<f>({begin, lane_there() && wrong ? end : begin}, found_beside(half, f, lane));
     });
 #pragma unroll 1
     for (int side_y = 0; side_y < 3; side_y += 2) {
       const int from = side_y == 0 ? 0 : ::max(0, end), to = side_y == 0 ? ::min(begin, rows) : rows;
       if (from >= to) continue;
       unrolled<assigned_count<S>>([&](auto f) {
-        Real* const there = shown<across>(half, f, side_y, side_x);
+        const across_type there = across(half, f, side_y, side_x);
         if constexpr (Streams)
-          move_in_memory<across, f, false>(
+          move_in_memory<f, false>(
               lane_there() ? ::min(to, strip.in_memory()) - from : 0,
               [&](int i, int& row, int&) { return row = from + i, true; }, [&](int) { return there; });
         if (lane_there())
           for (int row = ::max(strip.in_memory(), from); row < ::min(to, strip.before_registers()); ++row)
-            fetch_slot<across, f>(row, lane, there);
-        fetch_registers<across, f>({from, lane_there() ? to : from}, there);
+            fetch_slot<f>(row, lane, there);
+        fetch_registers<f>({from, lane_there() ? to : from}, there);
       });
     }
     __pipeline_commit();
@@ -551,18 +591,17 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
               end = ::min(rows_there(), facts.own_end[0] - before());
     const bool lane_owned = side_of(lane) == 1 && lane_there();
     unrolled<assigned_count<S>>([&](auto f) {
-      Real* const own = shown<across>(0, f, 1, 1);
-      show_registers<across, f>({begin, lane_owned ? end : begin}, own);
+      const across_type own = across(0, f, 1, 1);
+      show_registers<f>({begin, lane_owned ? end : begin}, own);
       if (!lane_owned) return;
       for (int row = ::max(strip.in_memory(), begin); row < ::min(end, strip.before_registers()); ++row)
-        show_slot<across, f>(row, lane, own);
+        show_slot<f>(row, lane, own);
 #pragma unroll 4
       for (int row = begin; row < end; ++row)
 #pragma unroll
         for (int p = 0; p < Pieces; ++p)
           if (piece_there(p))
-            copy(row < strip.in_memory() ? strip.in_memory_at(f, row) + p * 32 * V
-                                         : own + row * across::row + p * across::piece,
+            copy(row < strip.in_memory() ? strip.in_memory_at(f, row) + p * 32 * V : own.in_slots(row, p),
                  in_grid(a.g.next[f], first_row() + row, p));
       const auto rim = [&](int from, int to) {
         for (int row = from + warp; row < to; row += strip_warps)

@@ -12,6 +12,9 @@ namespace stet::cuda {
 /// Warps of a block, one below the other; 256 threads leave 255 registers for each.
 inline constexpr int strip_warps = 8;
 
+/// Lanes at most that a block takes from one beside it, on either side.
+inline constexpr int most_beside = 8;
+
 /// Tiles along one axis. Each holds `held` cells: those that it owns, and rings that its neighbours own.
 ///
 ///     tile 0   |-----owned-----|-ring-|
@@ -50,6 +53,9 @@ struct axis_tiling {
     if (tile < count - 1) return begin(tile + 1);
     return periodic ? n - ring : n;
   }
+  /// Whether no other tile lies before, or behind.
+  STET_INLINE constexpr bool is_first(int tile) const { return tile == 0 && !periodic; }
+  STET_INLINE constexpr bool is_last(int tile) const { return tile == count - 1 && !periodic; }
   /// Tile numbers beyond the ends, where the axis is periodic.
   STET_INLINE constexpr int wrapped(int tile) const {
     return tile < 0 ? tile + count : tile >= count ? tile - count : tile;
@@ -58,6 +64,12 @@ struct axis_tiling {
   STET_INLINE constexpr int distance(int tile, int side) const {
     const int next = tile + side;
     return begin(tile) - begin(wrapped(next)) + (next < 0 ? n : next >= count ? -n : 0);
+  }
+  /// Whether no cell is in rings of both tiles beside its owner.
+  constexpr bool parted() const {
+    for (int i = 0; i < count; ++i)
+      if (shared_begin(i) > shared_end(i)) return false;
+    return true;
   }
   /// Whether every cell is owned by a tile that keeps it right for as long as rings last.
   /// Rings reach no further than the next tile.
@@ -391,6 +403,7 @@ choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::
       t.x = {n(2), 0,       detail::round_up(n(2), unit), s.width, detail::round_up(depth * reach_x, unit), 1,
              unit, wraps[2]};
       while (t.x.count <= device.sm_count && !t.x.covers()) ++t.x.count;
+      if (!t.x.parted() || t.x.ring > most_beside * unit) continue;
     }
     const int layer = t.x.count * t.side.count;
     const bool wrap = wraps[std::size_t(axis)];
