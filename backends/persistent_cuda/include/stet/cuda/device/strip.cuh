@@ -97,6 +97,8 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
                        last = up + early; ///< rows ahead at which rows enter, down and up
   static constexpr bool alternate = !Streams && around::template alternate<Real>;
   static constexpr int ahead = strip_shape_of<S, Real>().ahead; ///< rows in memory under way, a power of two
+  /// Frames stay until their row is updated, which is up to `ahead` rows later.
+  static constexpr int frames_ahead = strip_shape_of<S, Real>().frames_ahead();
   static_assert(ahead > first && (ahead & (ahead - 1)) == 0, "a sweep looks `first` rows ahead");
   static constexpr int row_cells = 32 * C; ///< from row to row in shared memory and in memory
   static constexpr int frame_cells = strip_frame<S, Real>::cells; ///< of a strip's frame, per row
@@ -109,8 +111,16 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
   int streaming; ///< rows in memory, a multiple of `window`
   int in_shared; ///< rows in shared memory, likewise
   int warp;
-  Real* frame;       ///< of the strip, in shared memory; in rank 3
-  Real* shown_frame; ///< where blocks show it each other
+  Real* frame;       ///< of the strip's rows that are not in memory, in shared memory; in rank 3
+  Real* shown_frame; ///< of all rows, where blocks show them each other
+  /// A lane's piece of the frame of each row in memory: from where others have shown it to where it passes.
+  struct frame_piece {
+    const Real* from;
+    Real* to;
+    int step, rows; ///< from row to row; rows in memory, 0 where nobody is beside
+  };
+  static constexpr int shares = Streams ? (frame_cells / V + 31) / 32 : 0; ///< of a lane
+  frame_piece pieces[shares > 0 ? shares : 1];
   patch_place<S, Real> lane;
 
   /// \param streamed `register_tiling::streamed_cells()` for all blocks
@@ -120,12 +130,18 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
     ends = shared + at;
     memory = streamed + index(blockIdx.x * strip_warps + warp) * fields * in_memory() * row_cells + at;
     slots = ends + (strip_ends<S>() + warp * slot_rows) * row_cells;
-    frame = shared + (strip_ends<S>() + strip_warps * slot_rows) * row_cells + warp * rows() * frame_cells;
+    frame = shared + (strip_ends<S>() + strip_warps * slot_rows) * row_cells +
+            warp * (framed() + (in_memory() > 0 ? frames_ahead : 0)) * frame_cells;
   }
   __device__ __forceinline__ int in_memory() const { return Streams ? streaming : 0; }
   /// Rows before those in registers, and all.
   __device__ __forceinline__ int before_registers() const { return in_memory() + in_shared; }
   __device__ __forceinline__ int rows() const { return before_registers() + Rows; }
+
+  /// Rows of the frame: of rows in memory it comes with them, through one of frames_ahead rows behind the
+  /// other.
+  __device__ __forceinline__ int framed() const { return in_shared + Rows; }
+  __device__ __forceinline__ Real* passing_frame() const { return frame + framed() * frame_cells; }
 
   /// Where a row of a field is in memory.
   __device__ __forceinline__ Real* in_memory_at(int field, int row) const {
@@ -287,6 +303,10 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
       constexpr int f = i / Pieces, p = i % Pieces;
       send_piece_if(row, in_memory(), passing(f, row) + p * 32 * V, in_memory_at(f, row) + p * 32 * V);
     });
+    unrolled<shares>([&](auto i) {
+      const frame_piece& p = pieces[i];
+      send_piece_if(row, p.rows, p.to + (row & (frames_ahead - 1)) * p.step, p.from + row * p.step);
+    });
     __pipeline_commit();
   }
   /// The next row in memory of a sweep. The one before it has been used: its slot is free for the row that
@@ -348,15 +368,24 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
         w.template widen<f, window_type::place(K), around::centre(f)>();
     });
   }
+  /// A row of a frame of so many.
+  struct row_frame {
+    const Real* cells;
+    int rows, row;
+  };
+  __device__ __forceinline__ row_frame frame_of(int row) const { return {frame, framed(), row}; }
   template <int K, class Ends, class Put>
   __device__ __forceinline__ void update(window_type& w, const grid<S, Real>& g, Real step_number,
-                                         const keep_type& keep, int row, Put&& put) {
+                                         const keep_type& keep, int row, const row_frame& around_row,
+                                         Put&& put) {
     using program = step_program<S>;
     constexpr int place = window_type::place(K);
     patch_sides<S, Real> sides;
     unsigned kept = 0;
     if constexpr (rank_of<S> == 3) {
-      unrolled<fields>([&](auto f) { sides.template gather<f>(w.cell[f][place], lane, frame, rows(), row); });
+      unrolled<fields>([&](auto f) {
+        sides.template gather<f>(w.cell[f][place], lane, around_row.cells, around_row.rows, around_row.row);
+      });
       kept = row < keep.row_end ? keep.cells : ~0u;
     }
     Real result[assigned_count<S>][C];
@@ -380,21 +409,23 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
   template <class Ends, int J>
   __device__ __forceinline__ void update_registers(window_type& w, const grid<S, Real>& g, Real step_number,
                                                    const keep_type& keep) {
-    update<J, Ends>(w, g, step_number, keep, before_registers() + J, [&](auto f, const Real(&v)[C]) {
+    update<J, Ends>(w, g, step_number, keep, before_registers() + J, frame_of(in_shared + J),
+                    [&](auto f, const Real(&v)[C]) {
 #pragma unroll
-      for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
-    });
+                      for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
+                    });
   }
   template <int K, class Ends>
   __device__ __forceinline__ void update_slots(window_type& w, const grid<S, Real>& g, Real step_number,
                                                const keep_type& keep, int row) {
-    update<K, Ends>(w, g, step_number, keep, in_memory() + row,
+    update<K, Ends>(w, g, step_number, keep, in_memory() + row, frame_of(row),
                     [&](auto f, const Real(&v)[C]) { store(slot(f, row), v); });
   }
   template <int K, class Ends>
   __device__ __forceinline__ void update_memory(window_type& w, const grid<S, Real>& g, Real step_number,
                                                 const keep_type& keep, int row) {
-    update<K, Ends>(w, g, step_number, keep, row, [&](auto f, const Real(&v)[C]) {
+    const row_frame passing_row{passing_frame(), frames_ahead, row & (frames_ahead - 1)};
+    update<K, Ends>(w, g, step_number, keep, row, passing_row, [&](auto f, const Real(&v)[C]) {
       unrolled<Pieces>([&](auto p) { store_piece(in_memory_at(f, row) + p * 32 * V, part(v, p)); });
     });
   }

@@ -49,12 +49,12 @@ __device__ __forceinline__ void store_piece(Real* to, const Real (&from)[piece_c
                  "d"(from[1])
                  : "memory");
 }
-/// Starts to copy a piece from global into shared memory, where `i` is less than `n`, without a branch.
+/// Starts to copy a piece from global into shared memory, where 0 ≤ i < n, without a branch.
 template <class Real>
 __device__ __forceinline__ void send_piece_if(int i, int n, Real* to, const Real* from) {
   const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
   asm volatile(
-      "{ .reg .pred p; setp.lt.s32 p, %2, %3; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(address),
+      "{ .reg .pred p; setp.lt.u32 p, %2, %3; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(address),
       "l"(from), "r"(i), "r"(n)
       : "memory");
 }

@@ -74,6 +74,8 @@ struct row_set {
 /// Cells of a lane that may keep their values.
 template <int Low, int High> struct lane_ends { static constexpr int low = Low, high = High; };
 
+template <int I> using int_constant = std::integral_constant<int, I>;
+
 /// What a block knows of its exchanges. In shared memory: registers are for cells.
 ///
 /// Along y in rows of the tile, along x in lanes: what the block owns, what it keeps right without others,
@@ -423,22 +425,38 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
     __pipeline_commit();
     __pipeline_wait_prior(0);
     if constexpr (planes) {
+      if constexpr (Streams) // where nobody is beside
+        for (int i = lane; i < strip_type::frames_ahead * frame::cells; i += 32)
+          strip.passing_frame()[i] = Real(0);
       strip.show_ends();
       __syncthreads();
     }
   }
 
-  /// Calls f(side, first, count) for the sides of the strip's frame: low x, high x, low y, high y.
-  template <int F, class Call> __device__ __forceinline__ void sides_of_frame(Call&& f) const {
-    constexpr int beside = frame::beside(F), beyond = frame::beyond(F);
-    const int rows = strip.rows();
-    unrolled<4>([&](auto side) {
-      constexpr int each = side < 2 ? beside : beyond,
-                    before = side < 2 ? side * beside : 2 * beside + (side - 2) * beyond;
-      if constexpr (each > 0) f(side, (frame::at(F) + before) * rows, each * rows);
-    });
+  /// Calls f(side, before, each) for the sides of a frame, low x, high x, low y, high y: cells of a row on
+  /// this side, and on those before it.
+  template <int F, class Call> static __device__ __forceinline__ void sides_of_frame(Call&& f) {
+    constexpr int beside = frame::beside(F), beyond = frame::beyond(F), first = frame::at(F);
+    if constexpr (beside > 0) {
+      f(int_constant<0>{}, int_constant<first>{}, int_constant<beside>{});
+      f(int_constant<1>{}, int_constant<first + beside>{}, int_constant<beside>{});
+    }
+    if constexpr (beyond > 0) {
+      f(int_constant<2>{}, int_constant<first + 2 * beside>{}, int_constant<beyond>{});
+      f(int_constant<3>{}, int_constant<first + 2 * beside + beyond>{}, int_constant<beyond>{});
+    }
   }
-  /// Cells beside the strip into its frame.
+  /// The strip's frame in memory, where a tile shows what is to be in those beside it; in particular what
+  /// this one finds at a side, from row 0 on.
+  __device__ __forceinline__ Real* shown_frame(int in_half, int tile) const {
+    return a.exchanged + index(2 * in_half) * a.t.exchange_cells(fields) +
+           (index(tile) * a.t.y.held + before()) * frame::cells;
+  }
+  template <int Side, int Before, int Each> __device__ __forceinline__ Real* found_side(int in_half) const {
+    constexpr int opposite = Side % 2 == 0 ? Each : -Each;
+    return shown_frame(in_half, facts.beside[Side]) + (Before + opposite) * strip.rows();
+  }
+  /// Cells beside the strip into its frame; for rows in memory, where they will be looked for.
   template <int F> __device__ __forceinline__ void load_frame() {
     constexpr int width = patch::lanes_x * patch::width, height = patch::lanes_y * patch::height;
     const int x0 = facts.begin[2], y0 = facts.begin[1];
@@ -446,9 +464,8 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
       const int n = int(a.g.extents[axis]);
       return !periodic ? at : at < 0 ? at + n : at >= n ? at - n : at;
     };
-    sides_of_frame<F>([&](auto side, int first, int count) {
-      for (int i = lane; i < count; i += 32) {
-        constexpr int each = side < 2 ? frame::beside(F) : frame::beyond(F);
+    sides_of_frame<F>([&](auto side, auto before_it, auto each) {
+      for (int i = lane; i < each * strip.rows(); i += 32) {
         const int row = i / each, j = i % each, distance = j / (side < 2 ? height : width);
         int y = y0 + (side < 2    ? j % patch::lanes_y * patch::height + j / patch::lanes_y % patch::height
                       : side == 2 ? -1 - distance
@@ -459,23 +476,39 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
         x = wrap(x, a.t.x.periodic, 2);
         const bool there =
             z >= 0 && z < a.g.extents[0] && y >= 0 && y < a.g.extents[1] && x >= 0 && x < a.g.extents[2];
-        strip.frame[first + i] = there ? a.g.state[F][a.g.at(z, y, x)] : Real(0);
+        const Real v = there ? a.g.state[F][a.g.at(z, y, x)] : Real(0);
+        if (row >= strip.in_memory())
+          strip.frame[before_it * strip.framed() + i - each * strip.in_memory()] = v;
+        else if (facts.beside[side] >= 0)
+          for (int h = 0; h < (F < assigned_count<S> ? 1 : 2); ++h) // coefficients are never shown again
+            found_side<side(), before_it(), each()>(h)[i] = v;
       }
     });
   }
-  /// The strip's frame in memory, where a tile shows what is to be in those beside it.
-  __device__ __forceinline__ Real* shown_frame(int in_half, int tile) const {
-    return a.exchanged + index(2 * in_half) * a.t.exchange_cells(fields) +
-           (index(tile) * a.t.y.held + before()) * frame::cells;
-  }
-  /// The strip's frame as the blocks beside have shown it.
+  /// The frame of rows that are not in memory, as the blocks beside have shown it.
   template <int F> __device__ __forceinline__ void fetch_frame() const {
-    sides_of_frame<F>([&](auto side, int first, int count) {
+    sides_of_frame<F>([&](auto side, auto before_it, auto each) {
       if (facts.beside[side] < 0) return;
-      const int opposite = side % 2 == 0 ? count : -count;
-      const Real* const from = shown_frame(half, facts.beside[side]) + first + opposite;
-      for (int i = lane * V; i < count; i += 32 * V)
-        __pipeline_memcpy_async(strip.frame + first + i, from + i, 16);
+      const Real* const from = found_side<side(), before_it(), each()>(half) + each * strip.in_memory();
+      for (int i = lane * V; i < each * strip.framed(); i += 32 * V)
+        __pipeline_memcpy_async(strip.frame + before_it * strip.framed() + i, from + i, 16);
+    });
+  }
+  /// Tells the strip from where the frames of its rows in memory come in the next sweep.
+  __device__ __forceinline__ void find_frames() {
+    unrolled<strip_type::shares>([&](auto j) {
+      typename strip_type::frame_piece piece{};
+      const int i = (lane + 32 * j) * V;
+      unrolled<fields>([&](auto f) {
+        sides_of_frame<f>([&](auto side, auto before_it, auto each) {
+          if (i < before_it || i >= before_it + each || facts.beside[side] < 0) return;
+          piece.from = found_side<side(), before_it(), each()>(half ^ 1) + i - before_it;
+          piece.to = strip.passing_frame() + before_it * strip_type::frames_ahead + i - before_it;
+          piece.step = each;
+          piece.rows = strip.in_memory();
+        });
+      });
+      strip.pieces[j] = piece;
     });
   }
 
@@ -557,6 +590,7 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
     if constexpr (!planes) show_ends();
     if constexpr (planes && Streams) {
       __syncthreads();
+      find_frames();
       strip.send_for_first();
     }
     typename strip_type::keep_type keep{};

@@ -190,7 +190,7 @@ template <class S> struct strip_reach {
   /// and, in double, leaves more registers for cells.
   template <class Real>
   static constexpr bool alternate = axis == 1 && sizeof(Real) == 4 && early == 0 &&
-                                    flops(step_program<S>::value, 0) <= 17;
+                                    flops(step_program<S>::value, 0) <= 9;
   static constexpr int widest = all.low[2] > all.high[2] ? all.low[2] : all.high[2];
 };
 
@@ -261,13 +261,15 @@ struct strip_shape {
     while (kernels[std::size_t(i)] != rows) ++i;
     return i;
   }
+  STET_INLINE constexpr int frames_ahead() const { return 2 * ahead; }
   /// Rows that the slots of a strip take.
   STET_INLINE constexpr int slots(int in_memory, int in_shared) const {
     return fields * ((in_memory + in_shared > 0 ? in_shared + behind : 0) + (in_memory > 0 ? ahead : 0));
   }
   constexpr std::int64_t shared_bytes(const register_tiling& t) const {
     return std::int64_t(ends + strip_warps * slots(t.in_memory, t.in_shared)) * row_bytes +
-           std::int64_t(strip_warps) * t.rows() * frame_bytes;
+           std::int64_t(strip_warps) * (t.rows() - t.in_memory + (t.in_memory > 0 ? frames_ahead() : 0)) *
+               frame_bytes;
   }
 };
 
@@ -287,9 +289,12 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     s.behind = around::down + around::early;
     s.ends = detail::strip_ends<S>();
     s.row_bytes = 32 * cells * int(sizeof(Real));
-    // 32 KB are under way: what a multiprocessor takes from L2 in the time that a load takes.
+    // So many KB are under way: what a multiprocessor takes from L2, or memory, in the time that a load
+    // takes.
+    const int under_way = s.rank == 3 ? 64 : 32;
     s.ahead = 2;
-    while (s.ahead <= s.behind || s.ahead * strip_warps * s.fields * s.row_bytes < 32 * 1024) s.ahead *= 2;
+    while (s.ahead <= s.behind || s.ahead * strip_warps * s.fields * s.row_bytes < under_way * 1024)
+      s.ahead *= 2;
     s.frame_bytes = detail::strip_frame<S, Real>::cells * int(sizeof(Real));
     int sides = 0, framed = 0; // of the window, in registers
     for (int f = 0; f < s.fields; ++f) {
