@@ -50,8 +50,9 @@ template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given,
   const idx cells = n[0] * n[1] * n[2];
   if (given.name == "differing" || (!partial && cells > 1'000'000)) return true;
   if (how.cache != "registers") return false;
+  if (s.name == "s3d7pt") return given.name != "fixed" && given.name != "nan"; // periodic: whole patches
   const bool plain = s.recipe.rank == 2 && s.recipe.field_count == 1 && s.recipe.stages.size() == 1;
-  const bool tiles = n[1] >= 256 && n[2] >= 256; // a block has more rows than small grids
+  const bool tiles = n[1] >= (partial ? 512 : 256) && n[2] >= 256; // a block has more rows than small grids
   const bool faces =
       given.name == "fixed" || given.name == "nan" || (n[2] % 4 == 0 && given.name.starts_with("periodic"));
   return !plain || !tiles || !faces || (!partial && cells > 100'000); // of partial the rest streams

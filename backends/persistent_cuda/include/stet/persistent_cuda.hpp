@@ -220,7 +220,7 @@ struct persistent_cuda {
       } end{window_};
       if (choice.window.bytes > 0) {
         auto policy = choice.window;
-        policy.base = state_[choice.busiest].data();
+        policy.base = choice.strips.in_memory > 0 ? streamed_.data() : state_[choice.busiest].data();
         window_.emplace(policy, device_);
       }
       cuda::event start, stop;

@@ -363,9 +363,12 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
 
   /// Fetches the cells beside those of row K, one row before they are used: shuffles take a while.
   template <int K> static __device__ __forceinline__ void prepare(window_type& w) {
+    prepare_place<window_type::place(K)>(w);
+  }
+  // By place, not by row, as far as can be: the compiler reads it once for all rows.
+  template <int Place> static __device__ __forceinline__ void prepare_place(window_type& w) {
     unrolled<fields>([&](auto f) {
-      if constexpr (around::centre(f) > around::beside(f))
-        w.template widen<f, window_type::place(K), around::centre(f)>();
+      if constexpr (around::centre(f) > around::beside(f)) w.template widen<f, Place, around::centre(f)>();
     });
   }
   /// A row of a frame of so many.
@@ -374,59 +377,62 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
     int rows, row;
   };
   __device__ __forceinline__ row_frame frame_of(int row) const { return {frame, framed(), row}; }
-  template <int K, class Ends, class Put>
+  template <int Place, class Ends>
   __device__ __forceinline__ void update(window_type& w, const grid<S, Real>& g, Real step_number,
                                          const keep_type& keep, int row, const row_frame& around_row,
-                                         Put&& put) {
+                                         Real (&result)[assigned_count<S>][C]) {
     using program = step_program<S>;
-    constexpr int place = window_type::place(K);
     patch_sides<S, Real> sides;
     unsigned kept = 0;
     if constexpr (rank_of<S> == 3) {
       unrolled<fields>([&](auto f) {
-        sides.template gather<f>(w.cell[f][place], lane, around_row.cells, around_row.rows, around_row.row);
+        sides.template gather<f>(w.cell[f][Place], lane, around_row.cells, around_row.rows, around_row.row);
       });
       kept = row < keep.row_end ? keep.cells : ~0u;
     }
-    Real result[assigned_count<S>][C];
     unrolled<assigned_count<S> * C>([&](auto i) {
       constexpr int c = i % C;
       constexpr target t = program::value.targets[i / C];
       const Real v = evaluate<program, t.root, Real>(
-          strip_cell<S, Real, C, place, c>{w, sides, g, step_number, keep.row + row, keep.y, keep.x});
+          strip_cell<S, Real, C, Place, c>{w, sides, g, step_number, keep.row + row, keep.y, keep.x});
       bool keeps = false;
       if constexpr (rank_of<S> == 3)
         keeps = (kept >> c & 1) != 0;
       else if constexpr (c < Ends::low || c >= C - Ends::high)
         keeps = keep.cell[c];
-      result[t.field][c] = keeps ? w.cell[t.field][place][c] : v;
+      result[t.field][c] = keeps ? w.cell[t.field][Place][c] : v;
     });
-    unrolled<assigned_count<S>>([&](auto f) {
-      if constexpr (rank_of<S> == 3) show_edges<f, S, Real>(result[f], lane, shown_frame, rows(), row);
-      put(f, result[f]);
-    });
+    if constexpr (rank_of<S> == 3)
+      unrolled<assigned_count<S>>(
+          [&](auto f) { show_edges<f, S, Real>(result[f], lane, shown_frame, rows(), row); });
   }
   template <class Ends, int J>
   __device__ __forceinline__ void update_registers(window_type& w, const grid<S, Real>& g, Real step_number,
                                                    const keep_type& keep) {
-    update<J, Ends>(w, g, step_number, keep, before_registers() + J, frame_of(in_shared + J),
-                    [&](auto f, const Real(&v)[C]) {
+    Real result[assigned_count<S>][C];
+    update<window_type::place(J), Ends>(w, g, step_number, keep, before_registers() + J,
+                                        frame_of(in_shared + J), result);
 #pragma unroll
-                      for (int c = 0; c < C; ++c) cells[f][J][c] = v[c];
-                    });
+    for (int f = 0; f < assigned_count<S>; ++f)
+#pragma unroll
+      for (int c = 0; c < C; ++c) cells[f][J][c] = result[f][c];
   }
   template <int K, class Ends>
   __device__ __forceinline__ void update_slots(window_type& w, const grid<S, Real>& g, Real step_number,
                                                const keep_type& keep, int row) {
-    update<K, Ends>(w, g, step_number, keep, in_memory() + row, frame_of(row),
-                    [&](auto f, const Real(&v)[C]) { store(slot(f, row), v); });
+    Real result[assigned_count<S>][C];
+    update<window_type::place(K), Ends>(w, g, step_number, keep, in_memory() + row, frame_of(row), result);
+    unrolled<assigned_count<S>>([&](auto f) { store(slot(f, row), result[f]); });
   }
   template <int K, class Ends>
   __device__ __forceinline__ void update_memory(window_type& w, const grid<S, Real>& g, Real step_number,
                                                 const keep_type& keep, int row) {
+    Real result[assigned_count<S>][C];
     const row_frame passing_row{passing_frame(), frames_ahead, row & (frames_ahead - 1)};
-    update<K, Ends>(w, g, step_number, keep, row, passing_row, [&](auto f, const Real(&v)[C]) {
-      unrolled<Pieces>([&](auto p) { store_piece(in_memory_at(f, row) + p * 32 * V, part(v, p)); });
+    update<window_type::place(K), Ends>(w, g, step_number, keep, row, passing_row, result);
+    unrolled<assigned_count<S> * Pieces>([&](auto i) {
+      constexpr int f = i / Pieces, p = i % Pieces;
+      store_piece(in_memory_at(f, row) + p * 32 * V, part(result[f], p));
     });
   }
 };

@@ -681,9 +681,11 @@ __global__ void __launch_bounds__(32 * strip_warps, 1)
   detail::register_block<S, Real, Rows, Streams> block(a, facts, reinterpret_cast<Real*>(shared_bytes));
   constexpr int C = strip_shape_of<S, Real>().cells;
   constexpr reach around = reach_of(step_program<S>::value, 0, field_count<S>);
-  // All blocks look at as many cells: they wait for the slowest anyway.
+  // All blocks look at as many cells: they wait for the slowest anyway. Two versions where it matters alone:
+  // each takes its time to compile.
   constexpr int low = around.low[2], high = around.high[2];
-  if constexpr (rank_of<S> == 2 && low + high < C)
+  if constexpr (rank_of<S> == 2 && !Streams && low + high < C &&
+                Rows == strip_shape_of<S, Real>().registers.back())
     if (a.g.extents[2] % C == 0) return block.template run<detail::lane_ends<low, high>>();
   block.template run<detail::lane_ends<C, 0>>();
 }

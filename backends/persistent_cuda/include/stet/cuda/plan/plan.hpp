@@ -110,7 +110,8 @@ struct plan {
   /// Shares of the cells by the level that holds them between two steps.
   double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
   std::vector<alternative> others;
-  l2_policy window;  ///< without its base, over one copy of `busiest`; bytes = 0: none
+  l2_policy window;  ///< without its base, over one copy of `busiest` or, where there are, over the rows of
+                     ///< strips that stream; bytes = 0: none
   int busiest = 0;   ///< number of the field
   std::string field; ///< its name
   std::array<index, 3> extents{1, 1, 1};
@@ -271,11 +272,8 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
   result.device = device.name;
   result.busiest = p.busiest;
   result.field = p.field;
-  result.window = choose_l2_window(asked.l2_window, asked.l2_hit_ratio,
-                                   p.extents[0] * p.extents[1] *
-                                       row_pitch(p.extents[2], p.costs.value_bytes) * p.costs.value_bytes,
-                                   device);
-
+  const index pitch = row_pitch(p.extents[2], p.costs.value_bytes);
+  index windowed = p.extents[0] * p.extents[1] * pitch;
   std::vector<detail::candidate> all{
       detail::per_launch(p, device, false),          detail::per_launch(p, device, true),
       detail::in_registers(p, asked, device),        detail::in_shared_memory(p, asked, device),
@@ -306,6 +304,9 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
   result.in_shared = best->in_shared;
   result.in_l2 = best->in_l2;
   result.in_memory = best->in_memory;
+  if (result.strips.in_memory > 0) windowed = result.strips.streamed_cells(p.costs.fields);
+  result.window =
+      choose_l2_window(asked.l2_window, asked.l2_hit_ratio, windowed * p.costs.value_bytes, device);
   for (const detail::candidate& c : all)
     if (&c != best) result.others.push_back(c.way);
   return result;

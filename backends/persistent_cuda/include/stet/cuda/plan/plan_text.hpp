@@ -53,8 +53,9 @@ inline std::string to_text(const plan& p) {
   detail::print_to(text, "cells in   registers %.0f%%, shared memory %.0f%%, L2 %.0f%%, memory %.0f%%",
                    100 * p.in_registers, 100 * p.in_shared, 100 * p.in_l2, 100 * p.in_memory);
   if (p.window.bytes > 0)
-    detail::print_to(text, "window     %s, over a copy of field %s", to_text(p.window).c_str(),
-                     p.field.c_str());
+    detail::print_to(text, "window     %s, over %s", to_text(p.window).c_str(),
+                     p.strips.in_memory > 0 ? "the rows that stream"
+                                            : ("a copy of field " + p.field).c_str());
   for (const alternative& a : p.others) detail::print_to(text, "otherwise ", a);
   return text;
 }

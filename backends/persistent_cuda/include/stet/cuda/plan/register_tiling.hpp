@@ -241,8 +241,8 @@ template <class S, class Real> inline constexpr bool has_strips = strips_hold<S,
 
 /// Strips of one stencil. All zero: there are none.
 struct strip_shape {
-  std::array<int, 3> registers{}; ///< rows in registers for which there are kernels
-  std::array<int, 2> streaming{}; ///< the same, where other rows are in memory
+  std::array<int, 2> registers{}; ///< rows in registers for which there are kernels
+  std::array<int, 1> streaming{}; ///< the same, where other rows are in memory
   int rank = 0;
   int cells = 0;             ///< of a lane in a row
   int width = 0, height = 0; ///< of a block's row in cells along x and, in rank 3, y
@@ -308,15 +308,16 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
                                     : (sides > 0 ? 72 : 63) + 16 * (s.fields - 1);
     const int most = (255 - beside - sides) / (cells * words) / s.fields;
     const int least = std::max(around::up, around::down) + around::early;
-    // The instruction cache: 32 KB hold this many rows of a sweep.
     s.row_instructions = cells * (flops(step_program<S>::value, 0) + 1) / 2 + 2 * around::widest * words;
     if (s.rank == 3) s.row_instructions += 2 * framed + 2 * cells;
-    const int cached = 32 * 1024 / 16 / s.row_instructions - s.window;
-    s.registers = {std::min(6, most), std::min(most / 2, std::max(cached, most / 3)), most};
-    if (s.rank == 3) s.registers = {most - 2, most - 1, most};
-    s.streaming = {s.registers[0], s.rank == 3 ? most : most - (words == 2 ? 2 : 6) / s.fields};
-    for (int& r : s.registers) r = std::max(r, least);
-    for (int& r : s.streaming) r = std::max(r, least);
+    // Sweeps whose code leaves the instruction cache are slow: rows in shared memory share theirs.
+    const int cached = std::max(least, 26 * 1024 / 16 / s.row_instructions - s.window);
+    const bool long_code = most * s.row_instructions * 16 > 48 * 1024;
+    const int large = long_code ? std::min(most, cached) : most,
+              small = s.rank == 3 ? most - 2 : std::min(6, large);
+    const int spare = s.rank == 3 || long_code ? 0 : (words == 2 ? 2 : 6) / s.fields; // what streaming takes
+    s.registers = {std::max(small, least), std::max(large, least)};
+    s.streaming = {std::max(large - spare, least)};
   }
   return s;
 }
@@ -325,7 +326,8 @@ namespace detail {
 
 /// A tiling with its predicted time, fitted to an H200: a row in shared memory takes as long as 11 more
 /// instructions; 80% of the issue slots are used, less when the code of the sweeps exceeds 40 KB; an exchange
-/// takes 4.2 µs. An estimate: the instructions of rows in memory hide behind their way.
+/// takes 4.2 µs. Rows in memory get 65% of the bandwidth of L2, or of the memory; their instructions hide
+/// behind.
 inline register_tiling_choice priced(const register_tiling& t, const stencil_costs& c, const strip_shape& s,
                                      const device_facts& device) {
   register_tiling_choice choice{t};
@@ -337,11 +339,11 @@ inline register_tiling_choice priced(const register_tiling& t, const stencil_cos
   const double code = 16.0 * s.row_instructions * (t.registers + s.window) * (twice ? 2 : 1);
   const double used = 0.8 * std::min(1.0, std::sqrt(40960 / code));
   const double row = instructions / used / clock, shared_row = row * (1 + 11.0 / s.row_instructions);
+  const double memory_peak = device.hbm_bytes_per_s > 0 ? device.hbm_bytes_per_s : 1e12;
   const double streamed = double(t.streamed_cells(1)) * c.value_bytes;
   choice.from_l2 = t.in_memory > 0 && streamed * c.fields <= 0.8 * double(device.l2_bytes);
-  choice.streaming_seconds = streamed * (c.fields + c.targets) /
-                             (choice.from_l2 ? l2_bytes_per_second(device) * t.blocks()
-                                             : 0.8 * memory_bytes_per_second(c.rank, device));
+  choice.streaming_seconds = streamed * (c.fields + c.targets) / 0.65 /
+                             (choice.from_l2 ? l2_bytes_per_second(device) * t.blocks() : memory_peak);
   choice.seconds_per_step = row * t.registers + shared_row * t.in_shared +
                             std::max(choice.streaming_seconds, shared_row * t.in_memory) + 0.1e-6 +
                             (t.blocks() == 1 ? 0 : 4.2e-6 / t.depth);
