@@ -47,8 +47,8 @@ template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given,
     return given.name == "differing" || slowest <= least;
   }
   if (!partial && how.strategy != "resident") return false;
-  const idx cells = n[0] * n[1] * n[2];
-  if (given.name == "differing" || (!partial && cells > 1'000'000)) return true;
+  const idx cells = n[0] * n[1] * n[2], bytes = cells * s.recipe.field_count * idx(sizeof(T));
+  if (given.name == "differing" || (!partial && (cells > 1'000'000 || bytes > 15'000'000))) return true;
   if (how.cache != "registers") return false;
   if (s.name == "s3d7pt") return given.name != "fixed" && given.name != "nan"; // periodic: whole patches
   const bool plain = s.recipe.rank == 2 && s.recipe.field_count == 1 && s.recipe.stages.size() == 1;

@@ -330,7 +330,8 @@ namespace detail {
 /// behind.
 inline register_tiling_choice priced(const register_tiling& t, const stencil_costs& c, const strip_shape& s,
                                      const device_facts& device) {
-  register_tiling_choice choice{t};
+  register_tiling_choice choice;
+  choice.tiles = t;
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
   const double instructions =
       s.cells * strip_warps / 4 *
@@ -423,6 +424,8 @@ choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::
           const int held = strip_warps * t.rows();
           t.y = {n(axis), lo, hi, held, reach, count, 1, wrap};
           if (!t.y.covers()) return false;
+          // Strips show their ends ahead of an exchange: rings must not reach beyond the first and the last.
+          if (planes && (count > 1 || wrap) && t.rows() < 2 * reach_rows) return false;
           if (planes && count == 1 && !wrap) t.y.hi = lo + held; // rows behind `hi` keep their values
           return count > 1 || wrap || planes || held == hi - lo;
         };
