@@ -19,7 +19,7 @@ class streams : public gpu_test {
   using action = std::pair<std::string, std::function<void(machine<float>&)>>;
 
   const shape n_{1, 400, 260}; // strips partly in memory are long
-  const std::size_t cells_ = 200 * 260;
+  const std::size_t cells_ = 400 * 260;
 
   /// Calls f(way, simulation): one with a residual, so that everything can be asked of it.
   template <class F> void for_every_way(F&& f) {

@@ -49,22 +49,6 @@ __device__ __forceinline__ void store_piece(Real* to, const Real (&from)[piece_c
                  "d"(from[1])
                  : "memory");
 }
-/// Starts to copy a piece from global into shared memory, where 0 ≤ i < n, without a branch.
-template <class Real>
-__device__ __forceinline__ void send_piece_if(int i, int n, Real* to, const Real* from) {
-#if __CUDA_ARCH__ >= 800
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile(
-      "{ .reg .pred p; setp.lt.u32 p, %2, %3; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(address),
-      "l"(from), "r"(i), "r"(n)
-      : "memory");
-#else // as __pipeline_memcpy_async() does there
-  if (unsigned(i) >= unsigned(n)) return;
-  Real v[piece_cells<Real>];
-  load_piece_if(true, from, v);
-  store_piece_shared(to, v);
-#endif
-}
 /// The same where `wanted`, without a branch.
 template <class Real>
 __device__ __forceinline__ void store_piece_if(bool wanted, Real* to, const Real (&from)[piece_cells<Real>]) {
@@ -102,6 +86,22 @@ __device__ __forceinline__ void store_piece_shared(Real* to, const Real (&from)[
                  : "memory");
   else
     asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(address), "d"(from[0]), "d"(from[1]) : "memory");
+}
+/// Starts to copy a piece from global into shared memory, where 0 ≤ i < n, without a branch.
+template <class Real>
+__device__ __forceinline__ void send_piece_if(int i, int n, Real* to, const Real* from) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile(
+      "{ .reg .pred p; setp.lt.u32 p, %2, %3; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(address),
+      "l"(from), "r"(i), "r"(n)
+      : "memory");
+#else // as __pipeline_memcpy_async() does there
+  if (unsigned(i) >= unsigned(n)) return;
+  Real v[piece_cells<Real>];
+  load_piece_if(true, from, v);
+  store_piece_shared(to, v);
+#endif
 }
 
 } // namespace stet::cuda
