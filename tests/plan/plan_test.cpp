@@ -23,6 +23,12 @@ struct lopsided { // reaches 3 up, 1 down, 2 left
 struct star7 {
   static constexpr auto step() { return stet::update(u = u + 0.1 * stet::laplacian<3>(u)); }
 };
+struct up_then_down {
+  static constexpr auto step() {
+    return stet::stages(stet::update(v = 0.7 * v + 0.3 * u(-1, 0)),
+                        stet::update(u = 0.55 * u(1, 0) + 0.4 * v));
+  }
+};
 struct box27 {
   static constexpr auto step() {
     return stet::update(u = u + 0.01 * (u(-1, -1, 0) + u(0, 1, 1) + u(1, 0, 0)));
@@ -299,6 +305,17 @@ TEST(plan, patches_cover_a_volume) {
       make_plan(pose<star7>({256, 256, 256}), {strategy::resident_partial, cache::registers}, d);
   EXPECT_GT(part.strips.in_memory, 0);
   EXPECT_GE(part.strips.y.held, 254);
+}
+
+/// Beyond a mirror what lies above is read below: each stage reads to both sides, and a ring holds them all.
+TEST(plan, rings_hold_what_every_mirrored_stage_reads) {
+  const problem p = pose<up_then_down>({1, 3, 1003}, boundary_kind::neumann);
+  EXPECT_EQ(p.costs.step.low[1], 2);
+  EXPECT_EQ(p.costs.step.high[1], 2);
+  EXPECT_EQ(p.costs.stage.low[1], 1);
+  const problem straight = pose<up_then_down>({1, 3, 1003}, boundary_kind::periodic);
+  EXPECT_EQ(straight.costs.step.low[1], 1);
+  EXPECT_EQ(straight.costs.step.high[1], 1);
 }
 
 TEST(plan, takes_the_least_predicted_time_of_what_can_hold_the_problem) {

@@ -77,7 +77,9 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
     p.mirrors =
         p.mirrors || folds(regions_of(residual_program<S>::value, 0, extents, given.boundaries), p.wraps);
   if (p.mirrors) {
-    p.costs.step = symmetric(p.costs.step);
+    p.costs.step = {}; // each stage's, as kernels look at them one by one
+    for (int s = 0; s < stage_count<S>; ++s)
+      p.costs.step = sum(p.costs.step, symmetric(reach_of(program, s, field_count<S>)));
     p.costs.stage = symmetric(p.costs.stage);
   }
   return p;
