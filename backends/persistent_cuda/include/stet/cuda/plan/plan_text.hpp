@@ -35,15 +35,17 @@ inline std::string to_text(const plan& p) {
   detail::print_to(text, "device     %s", p.device.c_str());
   detail::print_to(text, "chosen    ", p.chosen);
   detail::print_to(text, "predicted  %.4g GCells/s", p.cells() / p.chosen.seconds_per_step * 1e-9);
-  if (p.chosen.where == cache::registers)
+  if (p.chosen.where == cache::registers) {
+    const register_tiling& t = p.strips;
+    const std::string side = t.side.held > 0 ? std::to_string(t.side.count) + " x " : "";
+    const std::string high = t.side.held > 0 ? std::to_string(t.side.held) + " x " : "";
     detail::print_to(
         text,
-        "tiles      %d x %d blocks of %d x %d cells with rings, %d rows per warp, %d of them in "
+        "tiles      %d x %s%d blocks of %d x %s%d cells with rings, %d rows per warp, %d of them in "
         "registers%s, exchange every %d steps",
-        p.strips.y.count, p.strips.x.count, p.strips.y.held, p.strips.x.held, p.strips.rows(),
-        p.strips.registers,
-        p.strips.in_memory > 0 ? (" and " + std::to_string(p.strips.in_memory) + " streamed").c_str() : "",
-        p.strips.depth);
+        t.y.count, side.c_str(), t.x.count, t.y.held, high.c_str(), t.x.held, t.rows(), t.registers,
+        t.in_memory > 0 ? (" and " + std::to_string(t.in_memory) + " streamed").c_str() : "", t.depth);
+  }
   if (p.chosen.where == cache::shared)
     detail::print_to(text, "tiles      %d x %d x %d blocks of %d x %d x %d cells, exchange %s",
                      p.tiles.count[0], p.tiles.count[1], p.tiles.count[2], p.tiles.size[0], p.tiles.size[1],
