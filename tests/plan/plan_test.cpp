@@ -195,7 +195,7 @@ TEST(plan, strips_go_on_in_memory_where_the_chip_ends) {
   // As much as fits stays on the chip; slots for rows under way take a part of shared memory.
   const problem large = pose<star5, double>({1, 3072, 3072});
   const plan both = check(large, {strategy::resident_partial});
-  EXPECT_EQ(both.strips.registers, large.strips.streaming[0]);
+  EXPECT_EQ(both.strips.registers, large.strips.streaming);
   EXPECT_EQ(both.strips.in_shared, 21);
   EXPECT_LE(both.strips.in_memory, 42);
   EXPECT_GT(both.in_l2, 0) << "42 MB of 60";

@@ -280,8 +280,8 @@ struct persistent_cuda {
           a.active_hi[axis] = p.wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
         }
         a.first_step = first_step;
-        a.steps =
-            int(std::min<index>(steps, 1 << 30)); // registers are for cells: the kernel counts in 32 bits
+        // Registers are for cells: the kernel counts in 32 bits, and longer runs take more than one launch.
+        a.steps = int(std::min<index>(steps, 1 << 30));
         a.exchanged = exchanged_.data();
         a.streamed = streamed_.data();
         static constexpr auto shape = cuda::strip_shape_of<S, Real>();
@@ -297,16 +297,12 @@ struct persistent_cuda {
         };
         unrolled<int(shape.registers.size())>([&](auto i) {
           constexpr int rows = shape.registers[i];
-          if constexpr (shape.first_with(rows, shape.registers) == i)
+          if constexpr (shape.first_with(rows) == i)
             if (strips.in_memory == 0 && strips.registers == rows)
               launch("resident in registers", cuda::register_kernel<S, Real, rows, false>);
         });
-        unrolled<int(shape.streaming.size())>([&](auto i) {
-          constexpr int rows = shape.streaming[i];
-          if constexpr (shape.first_with(rows, shape.streaming) == i)
-            if (strips.in_memory > 0 && strips.registers == rows)
-              launch("resident_partial in registers", cuda::register_kernel<S, Real, rows, true>);
-        });
+        if (strips.in_memory > 0)
+          launch("resident_partial in registers", cuda::register_kernel<S, Real, shape.streaming, true>);
         for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
         run_in_registers(given, strips, first_step + a.steps, steps - a.steps);
       }

@@ -175,7 +175,9 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
       facts.begin[2] = x.begin(tile_x);
       along(0, y, tile_y, 1);
       along(1, x, tile_x, patch::width);
-      facts.lanes = x.periodic ? 32 : ::min(32, (int(a.g.extents[2]) - x.begin(tile_x) + C - 1) / C);
+      facts.lanes =
+          x.periodic ? 32
+                     : ::min(32, (int(a.g.extents[2]) - x.begin(tile_x) + patch::width - 1) / patch::width);
       for (int j = 0; j < 3; ++j) {
         facts.shift_y[j] = y.distance(tile_y, j - 1);
         facts.shift_x[j] = x.distance(tile_x, j - 1) / patch::width;
@@ -219,7 +221,7 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
   __device__ __forceinline__ bool piece_there(int p) const {
     return !planes || (lane_x() < a.g.extents[2] && lane_y() + p * V / patch::width < a.g.extents[1]);
   }
-  /// Whether a row of the strip lies in the grid: a strip may end behind it in rank 3.
+  /// Rows of the strip that lie in the grid: in rank 3 it may end behind it.
   __device__ __forceinline__ int rows_there() const {
     return !planes || a.t.y.periodic ? strip.rows()
                                      : ::max(0, ::min(strip.rows(), int(a.g.extents[0]) - first_row()));

@@ -242,7 +242,7 @@ template <class S, class Real> inline constexpr bool has_strips = strips_hold<S,
 /// Strips of one stencil. All zero: there are none.
 struct strip_shape {
   std::array<int, 2> registers{}; ///< rows in registers for which there are kernels
-  std::array<int, 1> streaming{}; ///< the same, where other rows are in memory
+  int streaming = 0;              ///< the same, where other rows are in memory
   int rank = 0;
   int cells = 0;             ///< of a lane in a row
   int width = 0, height = 0; ///< of a block's row in cells along x and, in rank 3, y
@@ -256,9 +256,9 @@ struct strip_shape {
   int frame_bytes = 0; ///< beside a row
 
   /// The first of the kernels with so many rows in registers.
-  template <std::size_t N> static constexpr int first_with(int rows, const std::array<int, N>& kernels) {
+  constexpr int first_with(int rows) const {
     int i = 0;
-    while (kernels[std::size_t(i)] != rows) ++i;
+    while (registers[std::size_t(i)] != rows) ++i;
     return i;
   }
   STET_INLINE constexpr int frames_ahead() const { return 2 * ahead; }
@@ -317,7 +317,7 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
               small = s.rank == 3 ? most - 2 : std::min(6, large);
     const int spare = s.rank == 3 || long_code ? 0 : (words == 2 ? 2 : 6) / s.fields; // what streaming takes
     s.registers = {std::max(small, least), std::max(large, least)};
-    s.streaming = {std::max(large - spare, least)};
+    s.streaming = std::max(large - spare, least);
   }
   return s;
 }
@@ -390,8 +390,8 @@ choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::
 
   const int reach_rows = std::max(c.step.low[std::size_t(axis)], c.step.high[std::size_t(axis)]);
   const int reach_x = std::max(c.step.low[2], c.step.high[2]);
-  const std::vector<int> kernels = streams ? std::vector<int>(s.streaming.begin(), s.streaming.end())
-                                           : std::vector<int>(s.registers.begin(), s.registers.end());
+  const std::vector<int> kernels =
+      streams ? std::vector<int>{s.streaming} : std::vector<int>(s.registers.begin(), s.registers.end());
   std::vector<int> depths{1, 2, 4, 6, 8, 12, 16};
   if (planes) depths = {1};
   if (only_depth > 0) depths = {only_depth};
