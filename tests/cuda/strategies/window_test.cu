@@ -14,15 +14,18 @@ namespace cuda = stet::cuda;
 class window : public gpu_test {
  protected:
   const shape n_{1, 700, 900}; // 2.4 MiB in float, rows of 928 cells
-  const idx field_bytes_ = 700 * 928 * 4;
+  const shape planes_{7, 100, 900};
+  const idx field_bytes_ = 700 * 928 * 4; // of either
 
+  /// f(subject, extents, setting, way)
   template <class F> void for_every_way(F&& f) {
     for (const char* name : {"relax", "wave"})
       for (const way& how : every_way()) {
         if (name == std::string("wave") && how.cache == "registers") continue; // too many patches of planes
         SCOPED_TRACE(name + (" " + how.name()));
         const auto& s = find_subject<float>(name);
-        f(s, one_setting(s, n_, "fixed"), how);
+        const shape& n = s.recipe.rank == 3 ? planes_ : n_;
+        f(s, n, one_setting(s, n, "fixed"), how);
       }
   }
 };
@@ -31,10 +34,10 @@ TEST_F(window, changes_no_bit_and_is_gone_after_the_run) {
   if (!facts().supports_l2_windows() || facts().mig || facts().mps)
     GTEST_SKIP() << facts() << " has no L2 set-aside of ours";
   const auto before = cuda::persisting_l2_bytes(facts().ordinal);
-  for_every_way([&](const auto& s, const auto& given, const way& how) {
+  for_every_way([&](const auto& s, const shape& n, const auto& given, const way& how) {
     const auto m = prepared(s, given, how);
     EXPECT_EQ(m->run(71).notes, "");
-    const auto want = fields_of(s, *m, n_);
+    const auto want = fields_of(s, *m, n);
     for (const idx bytes : {cuda::l2_auto, idx(1) << 20}) {
       const auto again = prepared(s, given, how);
       const cuda::stream user;
@@ -52,7 +55,7 @@ TEST_F(window, changes_no_bit_and_is_gone_after_the_run) {
         EXPECT_EQ(report.notes, notes);
       }
       if (how.strategy != "auto") { EXPECT_EQ(report.strategy, how.strategy); }
-      EXPECT_TRUE(same(fields_of(s, *again, n_), want));
+      EXPECT_TRUE(same(fields_of(s, *again, n), want));
       EXPECT_EQ(cuda::persisting_l2_bytes(facts().ordinal), before);
       EXPECT_EQ(cuda::l2_window_of(user.get()).bytes, 0);
       again->use_window(cuda::l2_off);

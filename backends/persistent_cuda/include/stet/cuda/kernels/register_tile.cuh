@@ -397,11 +397,11 @@ template <class S, class Real, int Rows, bool Streams> struct register_block {
       unrolled<Rows * C>([&](auto i) { strip.cells[f][i / C][i % C] = Real(0); });
       const int wanted = lane_there() ? rows_there() : 0;
 #pragma unroll 4
-      for (int row = 0; row < wanted; ++row)
+      for (int row = 0; row < ::max(wanted, strip.in_memory()); ++row) // those in memory are read in any case
 #pragma unroll
         for (int p = 0; p < Pieces; ++p) {
           Real v[V]{};
-          if (piece_there(p)) load_piece(in_grid(a.g.state[f], first_row() + row, p), v);
+          if (row < wanted && piece_there(p)) load_piece(in_grid(a.g.state[f], first_row() + row, p), v);
           const bool streams = row < strip.in_memory();
           store_piece(streams ? strip.in_memory_at(f, row) + p * 32 * V : own.in_slots(row, p), v);
         }

@@ -82,9 +82,6 @@ template <class S, class Real> struct held_tile {
     return a.t.guard + (z - origin[0]) * plane + (y - origin[1]) * pitch + (x - origin[2]);
   }
   __device__ __forceinline__ Real* array(int f) const { return arrays + f * a.t.array_cells; }
-  __device__ __forceinline__ int slide_cells() const {
-    return a.t.slide * (a.t.slide_axis == 0 ? plane : a.t.slide_axis == 1 ? pitch : 1);
-  }
   /// The grid's own coordinate of one in a ring.
   __device__ __forceinline__ int wrapped(int axis, int i) const {
     const int n = int(a.g.extents[axis]);
@@ -261,7 +258,7 @@ __device__ void resident_stage(held_tile<S, Real>& tile, Real step_number, const
 
   constexpr int first_moved = moved_target<S>(Stage, 0).field;
   const bool up = tile.place[first_moved] != 0; // towards larger coordinates, writing at place 0
-  const int write_place = up ? 0 : tile.slide_cells();
+  const int write_place = up ? 0 : a.t.slide;
 
   for (int band = 0; band < units; band += per_band) {
     const int position = band + my_unit, unit = up ? position : units - 1 - position;

@@ -87,7 +87,7 @@ struct tiling {
   std::array<int, 3> held{1, 1, 1}; ///< size and rings; x is a multiple of a piece
   int depth = 1;                    ///< steps between exchanges; 0: after every stage
   int slide_axis = 0;               ///< updates sweep along it, each moving an array by `slide`
-  int slide = 0;                    ///< spare cells along slide_axis
+  int slide = 0;                    ///< spare cells of an array
   int guard = 0;                    ///< cells before an array that may be read, never used
   int array_cells = 0;              ///< of one field, spare and guards included
   int exchanged = 0;                ///< at most, pieces of a field that a block publishes and fetches
@@ -149,7 +149,11 @@ inline bool complete(tiling& t, const stencil_costs& c, const std::array<index, 
   };
   const int along = std::max(c.stage.low[slide_axis], c.stage.high[slide_axis]);
   t.slide_axis = int(slide_axis);
-  t.slide = slide_axis == 2 ? round_up(along, c.piece) : along;
+  // Units at the ends of rows and planes also read, and do not use, what lies beyond: by so much more an
+  // array moves, as what is read must not be written meanwhile.
+  t.slide = int(cells_of(slide_axis, slide_axis == 2 ? round_up(along, c.piece) : along));
+  if (c.rank > 1) t.slide += round_up(std::max(c.stage.low[2], c.stage.high[2]), c.piece);
+  if (c.rank > 2) t.slide += int(cells_of(1, std::max(c.stage.low[1], c.stage.high[1])));
   // Read, never used: what lies beyond an axis without rings, a piece beyond an end of a row, and what units
   // of up to 4 cells read that hang over the end of the slide axis.
   std::int64_t before = round_up(std::max(c.stage.low[2], c.stage.high[2]), c.piece), after = before;
@@ -160,7 +164,7 @@ inline bool complete(tiling& t, const stencil_costs& c, const std::array<index, 
   const bool always_alike = c.stages == 1 && t.depth <= 1; // sweeps cover the tile and no more
   const int over = always_alike ? round_up(t.size[slide_axis], c.unit) - t.size[slide_axis] : 3;
   if (c.rank > 1) after += cells_of(slide_axis, over);
-  const std::int64_t cells = before + plane * t.held[0] + cells_of(slide_axis, t.slide) + after;
+  const std::int64_t cells = before + plane * t.held[0] + t.slide + after;
   std::int64_t inner = 1;
   for (std::size_t a = 0; a < 3; ++a) {
     const bool both = t.held[a] >= extents[a]; // one tile may touch both faces
