@@ -34,7 +34,7 @@ struct persistent_cuda {
   struct options {
     cuda::strategy strategy = cuda::strategy::automatic;
     cuda::cache cache = cuda::cache::both;
-    int depth = 0;                      ///< steps between exchanges of resident; 0: the plan chooses
+    int depth = 0; ///< steps between exchanges of resident, or of a pass of temporal; 0: the plan chooses
     std::optional<cudaStream_t> stream; ///< the caller's; none: the simulation's own
     /// Bytes of an L2 access-policy window over one copy of the field that most stages read and write, or
     /// cuda::l2_off, cuda::l2_auto. The part of L2 that it needs is set aside during a run alone.
@@ -98,14 +98,7 @@ struct persistent_cuda {
       const auto choice = choose(given, steps, false);
       reserve(choice);
       return timed("a run", choice, [&](run_report& report) {
-        const bool launched = is_resident(choice.chosen.how) && still_resident([&] {
-                                if (choice.chosen.where == cuda::cache::registers)
-                                  run_in_registers(given, choice.strips, first_step, steps);
-                                else
-                                  run_resident(given, choice, first_step, stop_rule{0, 0, steps}, report);
-                              });
-        if (!launched) advance(choice.chosen.how, given, first_step, steps);
-        report.strategy = name_of(launched ? choice.chosen.how : launches(choice.chosen.how));
+        report.strategy = name_of(advance(choice, given, first_step, steps));
         report.steps = steps;
       });
     }
@@ -115,14 +108,14 @@ struct persistent_cuda {
       reserve(choice);
       return timed("a run until a tolerance", choice, [&](run_report& report) {
         if (is_resident(choice.chosen.how) &&
-            still_resident([&] { run_resident(given, choice, first_step, rule, report); })) {
+            still_resident([&] { run_in_shared(given, choice, first_step, rule, report); })) {
           report.strategy = name_of(choice.chosen.how);
           return;
         }
-        report.strategy = name_of(launches(choice.chosen.how));
+        report.strategy = name_of(choice.chosen.how);
         while (report.steps < rule.max_steps && !report.converged) {
           const index stretch = std::min(rule.every, rule.max_steps - report.steps);
-          advance(choice.chosen.how, given, first_step + report.steps, stretch);
+          report.strategy = name_of(advance(choice, given, first_step + report.steps, stretch));
           report.steps += stretch;
           if (stretch < rule.every) break;
           report.residual = reduce<residual_program<S>>(given, first_step + report.steps);
@@ -205,10 +198,6 @@ struct persistent_cuda {
         return false;
       }
     }
-    /// The strategy without cooperative launch that stands in for another.
-    static constexpr cuda::strategy launches(cuda::strategy s) {
-      return s == cuda::strategy::per_step_graph ? s : cuda::strategy::per_step;
-    }
 
     /// Times what `body` puts into the stream under the choice's L2 window, and waits for it.
     template <class Body> run_report timed(const char* what, const cuda::plan& choice, Body&& body) {
@@ -239,7 +228,7 @@ struct persistent_cuda {
       const auto grow = [](auto& array, index size) {
         if (array.size() < size) array = std::decay_t<decltype(array)>(size);
       };
-      if (!is_resident(choice.chosen.how)) return;
+      if (!has_loop(choice.chosen.how)) return;
       if (choice.chosen.where == cuda::cache::registers) {
         grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
         grow(streamed_, choice.strips.streamed_cells(field_count<S>));
@@ -259,11 +248,25 @@ struct persistent_cuda {
       return window_ ? window_->attributes() : std::span<const cudaLaunchAttribute>{};
     }
 
-    /// Takes `steps` steps, a launch per stage, in stream order.
-    void advance(cuda::strategy how, const conditions<S, Real>& given, index first_step, index steps) {
-      const index replays = how == cuda::strategy::per_step_graph ? steps / cuda::graph_steps : 0;
-      if (replays > 0) replay(given, replays);
-      for (index s = replays * cuda::graph_steps; s < steps; ++s) take_step(given, first_step + s);
+    /// Takes `steps` steps in stream order, and tells how: per_step when blocks are no longer co-resident.
+    cuda::strategy advance(const cuda::plan& choice, const conditions<S, Real>& given, index first_step,
+                           index steps) {
+      const cuda::strategy how = choice.chosen.how;
+      if (has_loop(how) && still_resident([&] { run_loop(given, choice, first_step, steps); })) return how;
+      const bool replays = how == cuda::strategy::per_step_graph;
+      const index graphs = replays ? steps / cuda::graph_steps : 0;
+      if (graphs > 0) replay(given, graphs);
+      for (index s = graphs * cuda::graph_steps; s < steps; ++s) take_step(given, first_step + s);
+      return replays ? how : cuda::strategy::per_step;
+    }
+
+    void run_loop(const conditions<S, Real>& given, const cuda::plan& choice, index first_step, index steps) {
+      if (steps == 0) return;
+      run_report unused;
+      if (choice.chosen.where != cuda::cache::registers)
+        run_in_shared(given, choice, first_step, stop_rule{0, 0, steps}, unused);
+      else
+        run_in_registers(given, choice.strips, first_step, steps);
     }
 
     void run_in_registers(const conditions<S, Real>& given, const cuda::register_tiling& strips,
@@ -310,8 +313,8 @@ struct persistent_cuda {
 
     /// resident or resident_partial, in shared memory.
     /// \param rule every = 0: no checks
-    void run_resident(const conditions<S, Real>& given, const cuda::plan& choice, index first_step,
-                      const stop_rule& rule, run_report& report) {
+    void run_in_shared(const conditions<S, Real>& given, const cuda::plan& choice, index first_step,
+                       const stop_rule& rule, run_report& report) {
       if (rule.max_steps == 0) return;
       constexpr auto& program = step_program<S>::value;
       const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);

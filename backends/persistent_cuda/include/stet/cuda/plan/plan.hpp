@@ -89,7 +89,9 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
 struct request {
   cuda::strategy strategy = cuda::strategy::automatic;
   cuda::cache cache = cuda::cache::both;
-  int depth = 0; ///< steps between exchanges, but for resident_partial in shared memory; 0: the plan chooses
+  /// Steps between exchanges, but for resident_partial in shared memory; of a pass of temporal; 0: the plan
+  /// chooses
+  int depth = 0;
   std::int64_t l2_window = l2_off; ///< l2_off, l2_auto or bytes
   std::optional<double> l2_hit_ratio{};
 };
@@ -97,7 +99,7 @@ struct request {
 /// One way to run, with its predicted time or the reason why it cannot.
 struct alternative {
   cuda::strategy how;
-  cuda::cache where = cuda::cache::both; ///< of resident and resident_partial
+  cuda::cache where = cuda::cache::both; ///< of strategies with a loop
   double seconds_per_step = 0;
   std::string limit{};   ///< the resource that takes the time
   std::string refusal{}; ///< empty when it can
@@ -107,8 +109,8 @@ struct alternative {
 /// The chosen way, and the others.
 struct plan {
   alternative chosen;
-  tiling tiles;           ///< of resident or resident_partial in shared memory
-  register_tiling strips; ///< of resident or resident_partial in registers
+  tiling tiles;           ///< of a strategy with a loop in shared memory
+  register_tiling strips; ///< of one in registers
   /// Shares of the cells by the level that holds them between two steps.
   double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
   std::vector<alternative> others;
@@ -260,6 +262,21 @@ inline candidate partly_in_shared_memory(const problem& p, const request& asked,
   return c;
 }
 
+/// Tiles in registers that take several steps per pass.
+inline candidate temporal_in_registers(const problem& p, const request& asked, const device_facts& device) {
+  candidate c{{strategy::temporal, cache::registers}};
+  c.way.refusal = "not there yet";
+  (void)p, (void)asked, (void)device;
+  return c;
+}
+/// The same in shared memory.
+inline candidate temporal_in_shared(const problem& p, const request& asked, const device_facts& device) {
+  candidate c{{strategy::temporal, cache::shared}};
+  c.way.refusal = "not there yet";
+  (void)p, (void)asked, (void)device;
+  return c;
+}
+
 } // namespace detail
 
 /// Chooses the way of least predicted time among those that can hold the problem.
@@ -276,22 +293,26 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
   result.field = p.field;
   const index pitch = row_pitch(p.extents[2], p.costs.value_bytes);
   index windowed = p.extents[0] * p.extents[1] * pitch;
-  std::vector<detail::candidate> all{
-      detail::per_launch(p, device, false),          detail::per_launch(p, device, true),
-      detail::in_registers(p, asked, device),        detail::in_shared_memory(p, asked, device),
-      detail::partly_in_registers(p, asked, device), detail::partly_in_shared_memory(p, asked, device)};
+  std::vector<detail::candidate> all{detail::per_launch(p, device, false),
+                                     detail::per_launch(p, device, true),
+                                     detail::in_registers(p, asked, device),
+                                     detail::in_shared_memory(p, asked, device),
+                                     detail::partly_in_registers(p, asked, device),
+                                     detail::partly_in_shared_memory(p, asked, device),
+                                     detail::temporal_in_registers(p, asked, device),
+                                     detail::temporal_in_shared(p, asked, device)};
   const detail::candidate* best = nullptr;
   std::string reason;
   for (detail::candidate& c : all) {
     alternative& a = c.way;
     if (asked.strategy != strategy::automatic)
       a.aside = a.how == asked.strategy ? "" : "not asked for";
-    else if ((is_resident(a.how) && p.steps < 2) ||
+    else if ((has_loop(a.how) && p.steps < 2) ||
              (a.how == strategy::per_step_graph && p.steps < 2 * graph_steps))
       a.aside = "does not pay for so few steps"; // a launch of its own, or a capture
     if (!a.aside.empty()) continue;
     if (!a.refusal.empty()) {
-      if (!is_resident(a.how) || a.where == asked.cache || asked.cache == cache::both) reason = a.refusal;
+      if (!has_loop(a.how) || a.where == asked.cache || asked.cache == cache::both) reason = a.refusal;
       continue;
     }
     if (!best || a.seconds_per_step < best->way.seconds_per_step) best = &c;

@@ -14,13 +14,16 @@ enum class strategy {
   per_step_graph,   ///< the same, launches replayed from a CUDA graph
   resident,         ///< one launch for all steps; all fields stay in registers and shared memory
   resident_partial, ///< the same for a part of the grid; the rest streams through memory at every step
+  temporal, ///< tiles come from memory, take several steps on the chip and go back; again for all steps
 };
-inline constexpr std::array<std::string_view, 5> strategy_names{"auto", "per_step", "per_step_graph",
-                                                                "resident", "resident_partial"};
+inline constexpr std::array<std::string_view, 6> strategy_names{
+    "auto", "per_step", "per_step_graph", "resident", "resident_partial", "temporal"};
 constexpr bool is_resident(strategy s) { return s == strategy::resident || s == strategy::resident_partial; }
+/// Whether the time loop is inside a kernel, whose blocks wait for each other.
+constexpr bool has_loop(strategy s) { return is_resident(s) || s == strategy::temporal; }
 constexpr std::string_view name_of(strategy s) { return strategy_names[static_cast<int>(s)]; }
 
-/// Where resident fields may stay.
+/// Where fields may stay between two steps.
 enum class cache {
   both,      ///< the faster of the two below, registers first and then shared memory included
   registers, ///< registers only
