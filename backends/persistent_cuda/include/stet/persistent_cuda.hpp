@@ -9,6 +9,7 @@
 #include <stet/cuda/kernels/reduce.cuh>
 #include <stet/cuda/kernels/register_tile.cuh>
 #include <stet/cuda/kernels/resident.cuh>
+#include <stet/cuda/kernels/temporal_tile.cuh>
 #include <stet/cuda/kernels/transfer.cuh>
 #include <stet/cuda/plan/plan.hpp>
 #include <stet/cuda/runtime/error.hpp>
@@ -229,6 +230,7 @@ struct persistent_cuda {
         if (array.size() < size) array = std::decay_t<decltype(array)>(size);
       };
       if (!has_loop(choice.chosen.how)) return;
+      if (choice.chosen.how == cuda::strategy::temporal) return;
       if (choice.chosen.where == cuda::cache::registers) {
         grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
         grow(streamed_, choice.strips.streamed_cells(field_count<S>));
@@ -265,23 +267,57 @@ struct persistent_cuda {
       run_report unused;
       if (choice.chosen.where != cuda::cache::registers)
         run_in_shared(given, choice, first_step, stop_rule{0, 0, steps}, unused);
+      else if (choice.chosen.how == cuda::strategy::temporal)
+        run_temporal(given, choice.strips, first_step, steps);
       else
         run_in_registers(given, choice.strips, first_step, steps);
+    }
+
+    void run_temporal(const conditions<S, Real>& given, const cuda::register_tiling& strips, index first_step,
+                      index steps) {
+      if constexpr (cuda::has_strips<S, Real> && rank_of<S> == 2) {
+        static constexpr auto shape = cuda::strip_shape_of<S, Real>();
+        cuda::temporal_arguments<S, Real> a{};
+        a.t = strips;
+        set_active(a, given);
+        a.finished = finished_.data();
+        for (index done = 0; done < steps; done += a.steps) { // the kernel counts in 32 bits
+          a.g = grid_of(given, 0);
+          a.first_step = first_step + done;
+          a.steps = int(std::min<index>(steps - done, index(strips.depth) << 16));
+          finished_.fill_bytes(0, stream());
+          cuda::launch_cooperative(cuda::temporal_kernel<S, Real, shape.registers.back()>,
+                                   {.grid = dim3(unsigned(std::min(strips.blocks(), device_.sm_count))),
+                                    .block = dim3(32 * cuda::strip_warps),
+                                    .dynamic_shared = static_cast<std::size_t>(shape.temporal_bytes()),
+                                    .stream = stream(),
+                                    .name = "temporal in registers",
+                                    .attributes = attributes()},
+                                   a);
+          if ((a.steps + strips.depth - 1) / strips.depth % 2 == 1)
+            for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
+        }
+      }
+    }
+
+    /// Tells a kernel whose cells are in registers which are updated.
+    template <class Arguments> void set_active(Arguments& a, const conditions<S, Real>& given) const {
+      const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
+      const auto active = regions_of(step_program<S>::value, 0, extents_, given.boundaries).active;
+      for (int axis = 0; axis < 3; ++axis) {
+        a.active_lo[axis] = p.wraps[axis] > 0 ? -(1 << 30) : int(active.lo[axis]);
+        a.active_hi[axis] = p.wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
+      }
     }
 
     void run_in_registers(const conditions<S, Real>& given, const cuda::register_tiling& strips,
                           index first_step, index steps) {
       if (steps == 0) return;
       if constexpr (cuda::has_strips<S, Real>) {
-        const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
-        const auto active = regions_of(step_program<S>::value, 0, extents_, given.boundaries).active;
         cuda::register_arguments<S, Real> a{};
         a.g = grid_of(given, 0);
         a.t = strips;
-        for (int axis = 0; axis < 3; ++axis) {
-          a.active_lo[axis] = p.wraps[axis] > 0 ? -(1 << 30) : int(active.lo[axis]);
-          a.active_hi[axis] = p.wraps[axis] > 0 ? 1 << 30 : int(active.hi[axis]);
-        }
+        set_active(a, given);
         a.first_step = first_step;
         // Registers are for cells: the kernel counts in 32 bits, and longer runs take more than one launch.
         a.steps = int(std::min<index>(steps, 1 << 30));
@@ -407,6 +443,7 @@ struct persistent_cuda {
     std::array<cuda::device_array<Real>, field_count<S>> state_, next_;
     // Made once: cudaMalloc and cudaFree wait for the whole device.
     cuda::device_array<double> partial_{std::max(cuda::reduce_blocks, device_.sm_count)};
+    cuda::device_array<unsigned> finished_{device_.sm_count};
     cuda::device_array<cuda::resident_result<S>> result_{1};
     cuda::device_array<Real>
         exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed

@@ -86,6 +86,9 @@ template <class S, class Real, int C, int K, int I> struct strip_cell {
   __device__ __forceinline__ Real step() const { return step_number; }
 };
 
+/// How many of a lane's first and last cells along x may keep their values.
+template <int Low, int High> struct lane_ends { static constexpr int low = Low, high = High; };
+
 /// Where a lane's cells and the ends of its block's strips are. \tparam Rows of a strip in registers
 /// \tparam Streams whether there are rows in memory: then all sweeps go down
 template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip {
@@ -219,8 +222,8 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
     if constexpr (Streams) unrolled<ahead - 1>([&](auto i) { send_for(i); });
   }
 
-  /// One step for all rows. \tparam Down or up. \tparam Ends how many of a lane's first and last cells along
-  /// x may keep their values: they do where `keep` is set
+  /// One step for all rows. \tparam Down or up. \tparam Ends lane_ends: these keep their values where `keep`
+  /// is set
   template <bool Down, class Ends>
   __device__ __forceinline__ void sweep(const grid<S, Real>& g, Real step_number, const keep_type& keep) {
     window_type w;

@@ -71,9 +71,6 @@ struct row_set {
   }
 };
 
-/// Cells of a lane that may keep their values.
-template <int Low, int High> struct lane_ends { static constexpr int low = Low, high = High; };
-
 template <int I> using int_constant = std::integral_constant<int, I>;
 
 /// What a block knows of its exchanges. In shared memory: registers are for cells.

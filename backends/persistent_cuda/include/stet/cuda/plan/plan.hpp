@@ -182,12 +182,13 @@ inline candidate per_launch(const problem& p, const device_facts& device, bool g
 }
 
 /// Why registers cannot hold the fields; empty when they can.
-inline std::string no_registers(const problem& p, const request& asked, const device_facts& device) {
+inline std::string no_registers(strategy how, const problem& p, const request& asked,
+                                const device_facts& device) {
   const std::string none = no_loop(p, device);
   return !none.empty()                  ? none
          : asked.cache == cache::shared ? "the cache levels are limited to shared memory"
          : p.strips.cells == 0          ? "registers hold stencils of one stage, in rank 2 or stars in rank 3"
-         : p.checks                     ? "registers hold no run that checks a residual"
+         : p.checks && is_resident(how) ? "registers hold no run that checks a residual"
          : p.folds                      ? "registers hold fixed and periodic faces only"
                                         : "";
 }
@@ -195,7 +196,7 @@ inline std::string no_registers(const problem& p, const request& asked, const de
 /// resident or resident_partial, where rows of each strip are in memory.
 inline candidate strips_of(strategy how, const problem& p, const request& asked, const device_facts& device) {
   candidate c{{how, cache::registers}};
-  c.way.refusal = no_registers(p, asked, device);
+  c.way.refusal = no_registers(how, p, asked, device);
   if (!c.way.refusal.empty()) return c;
   const auto choice =
       choose_register_tiling(p.costs, p.strips, p.extents, p.active_rows, wraps_of(p), device,
@@ -265,8 +266,17 @@ inline candidate partly_in_shared_memory(const problem& p, const request& asked,
 /// Tiles in registers that take several steps per pass.
 inline candidate temporal_in_registers(const problem& p, const request& asked, const device_facts& device) {
   candidate c{{strategy::temporal, cache::registers}};
-  c.way.refusal = "not there yet";
-  (void)p, (void)asked, (void)device;
+  c.way.refusal = no_registers(strategy::temporal, p, asked, device);
+  if (c.way.refusal.empty() && p.costs.rank == 3) c.way.refusal = "not there yet";
+  if (!c.way.refusal.empty()) return c;
+  const auto choice = choose_temporal_tiling(p.costs, p.strips, p.extents, p.active_rows, wraps_of(p),
+                                             p.steps, device, asked.depth);
+  c.way.refusal = choice.refusal;
+  c.way.seconds_per_step = choice.seconds_per_step;
+  c.way.limit =
+      choice.streaming_seconds < choice.seconds_per_step * 0.9 ? "instructions" : "memory bandwidth";
+  c.strips = choice.tiles;
+  (cells_of(p) * p.costs.bytes <= double(device.l2_bytes) ? c.in_l2 : c.in_memory) = 1;
   return c;
 }
 /// The same in shared memory.

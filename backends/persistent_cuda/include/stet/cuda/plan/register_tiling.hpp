@@ -95,7 +95,7 @@ struct register_tiling {
   axis_tiling x;
   axis_tiling side;  ///< in rank 3 along y
   int row_cells = 0; ///< of a block, of one field
-  int depth = 2;     ///< steps between exchanges; even where sweeps alternate
+  int depth = 2;     ///< steps between exchanges, even where sweeps alternate; or of a pass
   int registers = 0; ///< rows of a strip in registers
   int in_shared = 0; ///< rows of a strip in shared memory
   int in_memory = 0; ///< rows of a strip that stream at every step; they come first
@@ -265,6 +265,10 @@ struct strip_shape {
   /// Rows that the slots of a strip take.
   STET_INLINE constexpr int slots(int in_memory, int in_shared) const {
     return fields * ((in_memory + in_shared > 0 ? in_shared + behind : 0) + (in_memory > 0 ? ahead : 0));
+  }
+  /// Of the blocks of temporal, whose strips are in registers, and on their way in shared memory.
+  constexpr std::int64_t temporal_bytes() const {
+    return std::int64_t(ends + strip_warps * fields * registers.back()) * row_bytes;
   }
   constexpr std::int64_t shared_bytes(const register_tiling& t) const {
     return std::int64_t(ends + strip_warps * slots(t.in_memory, t.in_shared)) * row_bytes +
@@ -445,6 +449,68 @@ choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::
           if (!shared || (covered && t.in_memory <= s.window)) break;
         }
       }
+  }
+  return best;
+}
+
+/// The tiling of least predicted time for passes of several steps (temporal), in rank 2: tiles of all columns
+/// and rows, however many, which the blocks take one after the other.
+/// \param steps of the run
+inline register_tiling_choice choose_temporal_tiling(const stencil_costs& c, const strip_shape& s,
+                                                     const std::array<index, 3>& extents,
+                                                     const std::array<index, 2>& active_rows,
+                                                     const std::array<bool, 3>& wraps, index steps,
+                                                     const device_facts& device, int only_depth) {
+  register_tiling_choice best;
+  best.refusal = "the grid is smaller than a tile";
+  constexpr int unit = lane_width;
+  if (s.temporal_bytes() > device.shared_per_block_optin)
+    best.refusal = "a block of the device has too little shared memory for the next tile";
+  else if (wraps[2] && extents[2] % unit != 0)
+    best.refusal = "a periodic row is not a multiple of " + std::to_string(unit) + " cells";
+  else if (*std::max_element(extents.begin(), extents.end()) <= (1 << 30)) {
+    const int ny = int(extents[1]), nx = int(extents[2]);
+    const int reach_y = std::max(c.step.low[1], c.step.high[1]),
+              reach_x = std::max(c.step.low[2], c.step.high[2]);
+    const double memory = device.hbm_bytes_per_s > 0 ? device.hbm_bytes_per_s : 1e12;
+    for (int depth = only_depth > 0 ? only_depth : 1; depth <= (only_depth > 0 ? only_depth : 16); ++depth) {
+      if (only_depth == 0 && depth > std::max<index>(1, steps)) break;
+      register_tiling t;
+      t.depth = depth;
+      t.row_cells = 32 * s.cells;
+      t.registers = s.registers.back();
+      t.x = {nx,   0,       detail::round_up(nx, unit), s.width, detail::round_up(depth * reach_x, unit), 1,
+             unit, wraps[2]};
+      t.y = {
+          ny,      int(active_rows[0]), int(active_rows[1]), strip_warps * t.registers, depth * reach_y, 1, 1,
+          wraps[1]};
+      const auto cover = [](axis_tiling& axis) { // with the fewest tiles
+        const int own = axis.held - 2 * axis.ring, n = axis.hi - axis.lo;
+        if (own <= 0) return false;
+        const int least = axis.periodic ? (axis.n + own - 1) / own : (n - 2 * axis.ring + own - 1) / own;
+        for (axis.count = std::max(1, least); axis.count <= least + 8; ++axis.count)
+          if (axis.covers()) return true;
+        return false;
+      };
+      if (!cover(t.x) || !cover(t.y)) continue;
+      if (t.y.count == 1 && !wraps[1] && t.y.held != t.y.hi - t.y.lo) continue; // rims would be updated
+      if (index(t.x.count) * t.y.count > (1 << 24)) continue;
+      // Of a pass. Loading and storing a tile is not hidden but for the way to memory.
+      const auto step = detail::priced(t, c, s, device);
+      const double rounds = std::ceil(double(t.blocks()) / device.sm_count);
+      const double turn = 2e-6;
+      const double bytes =
+          c.value_bytes * (double(t.blocks()) * t.y.held * t.x.held * c.fields + double(nx) * ny * c.targets);
+      const double streaming = bytes / (0.75 * memory);
+      const double tile_step = step.seconds_per_step - (t.blocks() == 1 ? 0 : 4.2e-6 / t.depth);
+      const double pass = std::max(rounds * (turn + depth * tile_step), streaming) + 3e-6;
+      register_tiling_choice choice;
+      choice.tiles = t;
+      const double passes = std::ceil(double(std::max<index>(1, steps)) / depth);
+      choice.seconds_per_step = pass * passes / double(std::max<index>(1, steps));
+      choice.streaming_seconds = streaming / depth;
+      if (!best.refusal.empty() || choice.seconds_per_step < best.seconds_per_step) best = choice;
+    }
   }
   return best;
 }

@@ -1,0 +1,286 @@
+#pragma once
+#include <stet/cuda/device/strip.cuh>
+#include <stet/cuda/kernels/passes.cuh>
+
+/// The temporal strategy with the cells in registers (strip.cuh), in rank 2: a block loads a tile with rings,
+/// takes several steps, writes the cells that it owns, and goes on to its next tile, whose cells come into
+/// shared memory meanwhile. The whole run is one cooperative launch (passes.cuh).
+///
+/// After the temporal blocking of AN5D (Matsumura et al., CGO 2020) and EBISU (Zhang et al., ICS 2023): tiles
+/// overlap, so that no block waits for another within a pass.
+namespace stet::cuda {
+
+template <class S, class Real> struct temporal_arguments {
+  grid<S, Real> g;                ///< `state` holds the fields; after an odd number of passes `next` does
+  register_tiling t;              ///< depth: steps of a pass
+  int active_lo[3], active_hi[3]; ///< the cells that are updated; beyond the grid's where it is periodic
+  index first_step;
+  int steps;
+  unsigned* finished; ///< of pass_progress
+};
+
+namespace detail {
+
+/// A tile of a pass, and its place in the grid. In shared memory: registers are for cells.
+struct tile_place {
+  int round, pass;
+  int row, x;                   ///< its first
+  int own_begin[2], own_end[2]; ///< what it owns: y, x
+  bool is_first, is_last;       ///< along y
+  bool sent;                    ///< its cells are on their way
+  unsigned needed;              ///< rounds that all blocks must have finished before it is loaded
+};
+
+template <class S, class Real, int Rows> struct temporal_block {
+  static constexpr int Pieces = strip_shape_of<S, Real>().cells / piece_cells<Real>;
+  using strip_type = detail::strip<S, Real, Pieces, Rows, false>;
+  using around = strip_reach<S>;
+  static constexpr int V = piece_cells<Real>, C = strip_type::C, fields = field_count<S>;
+  static constexpr int row_cells = strip_type::row_cells;
+
+  const temporal_arguments<S, Real>& a;
+  pass_progress progress;
+  int lane, warp;
+  strip_type strip;
+  tile_place* places; ///< the tile, and the next one
+
+  __device__ __forceinline__ temporal_block(const temporal_arguments<S, Real>& given, Real* shared,
+                                            tile_place* shared_places)
+      : a(given), progress{given.finished}, lane(threadIdx.x % 32), warp(threadIdx.x / 32),
+        strip(shared, nullptr, {}), places(shared_places) {}
+  /// The lane's cells of a row of the next tile, on their way to registers.
+  __device__ __forceinline__ Real* arriving(int field, int row) const {
+    return strip.ends + (strip_ends<S>() + (warp * fields + field) * Rows + row) * row_cells;
+  }
+
+  __device__ __forceinline__ int rounds() const { // of a pass
+    return (a.t.blocks() + int(gridDim.x) - 1) / int(gridDim.x);
+  }
+  /// The tile of a round. By one thread.
+  __device__ __forceinline__ tile_place place_of(int round) const {
+    const axis_tiling &y = a.t.y, &x = a.t.x;
+    tile_place p;
+    p.round = round;
+    p.pass = round / rounds();
+    const int tile = round % rounds() * int(gridDim.x) + int(blockIdx.x);
+    const int tile_y = tile / x.count, tile_x = tile % x.count;
+    p.row = y.begin(tile_y);
+    p.x = x.begin(tile_x);
+    p.own_begin[0] = y.own_begin(tile_y);
+    p.own_begin[1] = x.own_begin(tile_x);
+    p.own_end[0] = y.own_begin(tile_y + 1);
+    p.own_end[1] = x.own_begin(tile_x + 1);
+    p.is_first = y.is_first(tile_y);
+    p.is_last = y.is_last(tile_y);
+    const bool wraps = y.periodic && (tile_y == 0 || tile_y == y.count - 1);
+    const int tiles = a.t.blocks(), last = wraps ? tiles - 1 : ::min(tile + x.count + 1, tiles - 1);
+    p.needed =
+        p.pass == 0 ? 0 : unsigned(p.pass - 1) * unsigned(rounds()) + unsigned(last / int(gridDim.x) + 1);
+    return p;
+  }
+  /// Whether it is one of the run.
+  __device__ __forceinline__ bool is_there(const tile_place& p) const { return p.pass * a.t.depth < a.steps; }
+  /// The block's first round behind this one: it may have no tile in the last round of a pass.
+  __device__ __forceinline__ int next_round(int round) const {
+    ++round;
+    return round + (round % rounds() * int(gridDim.x) + int(blockIdx.x) >= a.t.blocks());
+  }
+  /// Of the lane in a tile: its first cell, and the first row of its strip.
+  __device__ __forceinline__ int lane_x(const tile_place& p) const { return p.x + lane * C; }
+  __device__ __forceinline__ int first_row(const tile_place& p) const { return p.row + warp * Rows; }
+  /// Where a pass finds a field.
+  __device__ __forceinline__ const Real* source(int pass, int field) const {
+    return pass % 2 == 1 && field < assigned_count<S> ? a.g.next[field] : a.g.state[field];
+  }
+  __device__ __forceinline__ Real* target(int pass, int field) const {
+    return pass % 2 == 0 ? a.g.next[field] : const_cast<Real*>(a.g.state[field]);
+  }
+  static __device__ __forceinline__ int wrapped(int i, int n, bool periodic) {
+    return !periodic ? i : i < 0 ? i + n : i >= n ? i - n : i;
+  }
+  __device__ __forceinline__ bool has_cells(int x) const { return a.t.x.periodic || x < a.g.extents[2]; }
+  /// The lane's cells of a row of the grid.
+  __device__ __forceinline__ index in_row(int row, int x) const {
+    return index(wrapped(row, int(a.g.extents[1]), a.t.y.periodic)) * a.g.pitch +
+           wrapped(x, int(a.g.extents[2]), a.t.x.periodic);
+  }
+  /// The lane's cells of the strip's rows in a field; from row `turn` on they lie beyond the end of the grid,
+  /// which is periodic.
+  struct lines {
+    const Real *before, *behind;
+    int turn;
+    index pitch;
+    __device__ __forceinline__ Real* row(int i) const {
+      return const_cast<Real*>(i < turn ? before : behind) + i * pitch;
+    }
+  };
+  __device__ __forceinline__ lines lines_of(const Real* field, const tile_place& p) const {
+    const int n = int(a.g.extents[1]);
+    const Real* const first = field + in_row(first_row(p), lane_x(p));
+    return {first, first - n * a.g.pitch, a.t.y.periodic ? n - wrapped(first_row(p), n, true) : Rows,
+            a.g.pitch};
+  }
+
+  /// Starts to copy a row of the lane's cells to where they arrive.
+  template <int F> __device__ __forceinline__ void send(int row, bool wanted, const lines& from) const {
+#pragma unroll
+    for (int k = 0; k < Pieces; ++k)
+      send_piece_if(wanted ? 0 : 1, 1, arriving(F, row) + k * 32 * V, from.row(row) + k * V);
+  }
+  __device__ __forceinline__ void send(const tile_place& p) const {
+    unrolled<fields>([&](auto f) {
+      const lines from = lines_of(source(p.pass, f), p);
+      unrolled<Rows>([&](auto row) { send<f>(row, has_cells(lane_x(p)), from); });
+    });
+    __pipeline_commit();
+  }
+  /// Cells that have arrived go into registers; those of the next tile are sent for, where `wanted`.
+  __device__ __forceinline__ void take(const tile_place& next, bool wanted) {
+    wanted = wanted && has_cells(lane_x(next));
+    unrolled<fields>([&](auto f) {
+      const lines from = lines_of(source(next.pass, f), next);
+      unrolled<Rows>([&](auto row) {
+        strip_type::load(arriving(f, row), strip.cells[f][row]);
+        send<f>(row, wanted, from);
+      });
+    });
+    __pipeline_commit();
+  }
+  /// Rows above the first and below the last tile: rims. Others are never used.
+  __device__ __forceinline__ void load_rims(const tile_place& p) const {
+    const auto edge = [&](const Real* field, Real* to, int first, int count) {
+      for (int i = 0; i < count; ++i) {
+        const int row = first + i;
+        Real v[C]{};
+        if (row >= 0 && row < a.g.extents[1] && has_cells(lane_x(p)))
+#pragma unroll
+          for (int k = 0; k < Pieces; ++k)
+            load_piece_if(true, field + in_row(row, lane_x(p)) + k * V, strip_type::part(v, k));
+        strip_type::store(to + i * row_cells, v);
+      }
+    };
+    unrolled<fields>([&](auto f) {
+      constexpr int up = around::up_of(f), down = around::down_of(f);
+      const Real* const field = source(p.pass, f);
+      if (warp == 0 && p.is_first) edge(field, strip.template last_rows<f>(-1), first_row(p) - up, up);
+      if (warp == strip_warps - 1 && p.is_last)
+        edge(field, strip.template first_rows<f>(strip_warps), first_row(p) + Rows, down);
+    });
+  }
+
+  template <bool Down, class Ends> __device__ __forceinline__ void step(const tile_place& p, index number) {
+    __syncthreads(); // the ends of the last step have been read
+    strip.show_ends();
+    __syncthreads();
+    typename strip_type::keep_type keep{};
+#pragma unroll
+    for (int i = 0; i < C; ++i)
+      keep.cell[i] = lane_x(p) + i < a.active_lo[2] || lane_x(p) + i >= a.active_hi[2];
+    keep.row = first_row(p);
+    keep.x = lane_x(p);
+    strip.template sweep<Down, Ends>(a.g, static_cast<Real>(number), keep);
+  }
+
+  /// The cells that the tile owns; and once the rows that no tile holds.
+  __device__ __forceinline__ void store(const tile_place& p) const {
+    const int x = lane_x(p), row = first_row(p);
+    const bool owned = x >= p.own_begin[1] && x < p.own_end[1] && has_cells(x);
+    const int begin = owned ? p.own_begin[0] - row : Rows, end = p.own_end[0] - row;
+    unrolled<assigned_count<S>>([&](auto f) {
+      Real* const field = target(p.pass, f);
+      const lines to = lines_of(field, p);
+      unrolled<Rows>([&](auto i) {
+#pragma unroll
+        for (int k = 0; k < Pieces; ++k)
+          store_piece_if(i >= begin && i < end, to.row(i) + k * V, strip_type::part(strip.cells[f][i], k));
+      });
+      const auto rim = [&](int from, int to) {
+        for (int row = from + warp; row < to; row += strip_warps)
+#pragma unroll
+          for (int k = 0; k < Pieces; ++k) {
+            Real v[V];
+            load_piece_if(true, source(p.pass, f) + in_row(row, x) + k * V, v);
+            store_piece(field + in_row(row, x) + k * V, v);
+          }
+      };
+      if (p.pass > 0 || !owned) return;
+      if (p.is_first) rim(0, a.t.y.lo);
+      if (p.is_last) rim(a.t.y.hi, int(a.g.extents[1]));
+    });
+  }
+
+  /// The next tile. False when there is none.
+  __device__ __forceinline__ bool begin_tile() {
+    const tile_place& next = places[1];
+    if (!is_there(next)) return false;
+    if (!next.sent) {
+      progress.wait(next.needed);
+      send(next);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      places[0] = next;
+      places[1] = place_of(next_round(next.round));
+    }
+    __syncthreads();
+    load_rims(places[0]);
+    const bool ahead = is_there(next) && progress.reached(next.needed);
+    if (threadIdx.x == 0) places[1].sent = ahead;
+    __pipeline_wait_prior(0); // each lane for its own
+    take(next, ahead);
+    return true;
+  }
+  __device__ __forceinline__ void end_tile() const {
+    store(places[0]);
+    progress.publish(unsigned(places[1].round));
+  }
+
+  template <class Ends> __device__ __forceinline__ void run() {
+    if (threadIdx.x == 0) places[1] = place_of(0);
+    __syncthreads();
+    const tile_place& p = places[0];
+    const auto steps_before = [&](int pass) { return ::min(pass * a.t.depth, a.steps); };
+    while (begin_tile()) {
+      for (int left = steps_before(p.pass + 1) - steps_before(p.pass);;) {
+        const auto number = [&] { return a.first_step + steps_before(p.pass + 1) - left; };
+        step<true, Ends>(p, number());
+        if (--left == 0) {
+          end_tile();
+          break;
+        }
+        if constexpr (strip_type::alternate) {
+          step<false, Ends>(p, number());
+          if (--left == 0) {
+            end_tile();
+            break;
+          }
+        }
+        // Never. With a second way to new values ptxas keeps each cell in one register; without, it has old
+        // and new rows side by side, and spills what is too much.
+        if (left < 0)
+          unrolled<fields * Rows * C>(
+              [&](auto i) { strip.cells[i / C / Rows][i / C % Rows][i % C] = Real(0); });
+      }
+    }
+  }
+};
+
+} // namespace detail
+
+/// Launch: cooperative, at most a block of 32 × strip_warps threads for each tile,
+/// `strip_shape::temporal_bytes()` of dynamic shared memory; `finished` is zero. \tparam Rows of a strip
+template <class S, class Real, int Rows>
+__global__ void __launch_bounds__(32 * strip_warps, 1)
+    temporal_kernel(const __grid_constant__ temporal_arguments<S, Real> a) {
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  __shared__ detail::tile_place places[2];
+  detail::temporal_block<S, Real, Rows> block(a, reinterpret_cast<Real*>(shared_bytes), places);
+  constexpr int C = strip_shape_of<S, Real>().cells;
+  constexpr reach around = reach_of(step_program<S>::value, 0, field_count<S>);
+  constexpr int low = around.low[2], high = around.high[2];
+  if constexpr (low + high < C)
+    if (a.g.extents[2] % C == 0) return block.template run<detail::lane_ends<low, high>>();
+  block.template run<detail::lane_ends<C, 0>>();
+}
+
+} // namespace stet::cuda
