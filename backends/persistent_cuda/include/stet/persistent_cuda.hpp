@@ -232,8 +232,10 @@ struct persistent_cuda {
       if (choice.chosen.where == cuda::cache::registers) {
         grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
         grow(streamed_, choice.strips.streamed_cells(field_count<S>));
-      } else
+      } else {
         grow(lists_, index(choice.tiles.blocks()) * choice.tiles.exchanged);
+        if (choice.chosen.how == cuda::strategy::temporal) grow(progress_, choice.tiles.blocks());
+      }
     }
 
     cuda::plan choose(const conditions<S, Real>& given, index steps, bool checks) const {
@@ -311,7 +313,7 @@ struct persistent_cuda {
       }
     }
 
-    /// resident or resident_partial, in shared memory.
+    /// resident, resident_partial or temporal, in shared memory.
     /// \param rule every = 0: no checks
     void run_in_shared(const conditions<S, Real>& given, const cuda::plan& choice, index first_step,
                        const stop_rule& rule, run_report& report) {
@@ -349,6 +351,10 @@ struct persistent_cuda {
       a.tolerance = rule.tolerance;
       if constexpr (stet::detail::has_residual<S>)
         a.reduced = box_of(regions_of(residual_program<S>::value, 0, extents_, given.boundaries).active);
+      if (choice.chosen.how == cuda::strategy::temporal) {
+        progress_.fill_bytes(0, stream());
+        a.progress.finished = progress_.data();
+      }
       a.lists = lists_.data();
       a.partial = partial_.data();
       a.result = result_.data();
@@ -412,6 +418,7 @@ struct persistent_cuda {
         exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
     cuda::device_array<Real> streamed_;               ///< their rows in memory; likewise
     cuda::device_array<cuda::exchanged_piece> lists_; ///< of those in shared memory; likewise
+    cuda::device_array<unsigned> progress_;           ///< of temporal, per block; likewise
     std::optional<cuda::windowed_launches> window_;   ///< of the run that is under way
   };
 };

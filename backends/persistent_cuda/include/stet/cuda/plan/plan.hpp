@@ -272,8 +272,19 @@ inline candidate temporal_in_registers(const problem& p, const request& asked, c
 /// The same in shared memory.
 inline candidate temporal_in_shared(const problem& p, const request& asked, const device_facts& device) {
   candidate c{{strategy::temporal, cache::shared}};
-  c.way.refusal = "not there yet";
-  (void)p, (void)asked, (void)device;
+  c.way.refusal = no_loop(p, device);
+  if (c.way.refusal.empty() && asked.cache == cache::registers)
+    c.way.refusal = "the cache levels are limited to registers";
+  if (!c.way.refusal.empty()) return c;
+  const auto choice = choose_temporal_tiling(p.costs, p.extents, wraps_of(p), p.folds, device,
+                                             dynamic_shared(device), p.steps, asked.depth);
+  c.way.refusal = choice.refusal;
+  c.way.seconds_per_step = choice.seconds_per_step;
+  c.way.limit = 2 * choice.streaming_seconds < choice.seconds_per_step ? "shared memory and barriers"
+                : choice.from_l2                                       ? "L2 bandwidth"
+                                                                       : "memory bandwidth";
+  c.tiles = choice.tiles;
+  (choice.from_l2 ? c.in_l2 : c.in_memory) = 1;
   return c;
 }
 
