@@ -138,17 +138,18 @@ __device__ __forceinline__ void for_pieces(const int (&lo)[3], const int (&hi)[3
 template <int V, class F>
 __device__ __forceinline__ void for_pieces_around(const int (&whole_lo)[3], const int (&whole_hi)[3],
                                                   const int (&inner_lo)[3], const int (&inner_hi)[3], F&& f) {
-  int lo[3] = {whole_lo[0], whole_lo[1], whole_lo[2]}, hi[3] = {whole_hi[0], whole_hi[1], whole_hi[2]};
+#pragma unroll 1
+  for (int side = 0; side < 6; ++side) { // slabs below and above, along z, then y, then x
+    const int axis = side / 2;
+    int lo[3], hi[3];
 #pragma unroll
-  for (int axis = 0; axis < 3; ++axis) {
-    const int end = hi[axis];
-    hi[axis] = inner_lo[axis];
+    for (int b = 0; b < 3; ++b) {
+      lo[b] = b < axis ? inner_lo[b] : whole_lo[b];
+      hi[b] = b < axis ? inner_hi[b] : whole_hi[b];
+      if (b == axis && side % 2 == 0) hi[b] = inner_lo[b];
+      if (b == axis && side % 2 == 1) lo[b] = inner_hi[b];
+    }
     for_pieces<V>(lo, hi, f);
-    lo[axis] = inner_hi[axis];
-    hi[axis] = end;
-    for_pieces<V>(lo, hi, f);
-    lo[axis] = inner_lo[axis];
-    hi[axis] = inner_hi[axis];
   }
 }
 

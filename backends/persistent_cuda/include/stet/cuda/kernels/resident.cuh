@@ -23,15 +23,21 @@ namespace stet::cuda {
 
 namespace detail {
 
-/// What a block exchanges with the others, in every field alike.
-struct exchange_lists {
-  exchanged_piece* published; ///< pieces of the tile that others read
-  exchanged_piece* fetched;   ///< pieces of the ring that are pieces of a field, too
-  exchanged_piece* apart;     ///< the others, for fetch_cells
-  int published_count, fetched_count, apart_count;
+/// How many pieces a block exchanges with the others, in every field alike; in shared memory. They stand in
+/// its part of the arguments' lists: published, fetched, and from the end backwards those apart.
+struct exchange_counts {
+  int published; ///< of the tile, that others read
+  int fetched;   ///< of the ring, that are pieces of a field, too
+  int apart;     ///< the others, for fetch_cells
 };
 
-template <class S, class Real> __device__ exchange_lists list_pieces(const held_tile<S, Real>& tile) {
+template <class S, class Real>
+__device__ __forceinline__ exchanged_piece* list_of(const resident_arguments<S, Real>& a) {
+  return a.lists + index(blockIdx.x) * a.t.exchanged;
+}
+
+template <class S, class Real>
+__device__ void list_pieces(const held_tile<S, Real>& tile, exchange_counts& counts) {
   constexpr int V = piece_cells<Real>;
   const auto& a = tile.a;
   int inner_lo[3], inner_hi[3]; // of the tile: cells that nobody else reads
@@ -43,33 +49,25 @@ template <class S, class Real> __device__ exchange_lists list_pieces(const held_
   inner_hi[2] = ::max(inner_hi[2] / V * V, inner_lo[2]);
   int owned_hi[3] = {tile.tile_hi[0], tile.tile_hi[1], (tile.tile_hi[2] + V - 1) / V * V};
 
-  __shared__ int counts[3];
-  if (threadIdx.x < 3) counts[threadIdx.x] = 0;
+  if (threadIdx.x == 0) counts = {0, 0, 0};
   __syncthreads();
-  exchange_lists lists;
-  lists.published = a.lists + index(blockIdx.x) * a.t.exchanged;
+  exchanged_piece* const list = list_of(a);
   for_pieces_around<V>(tile.tile_lo, owned_hi, inner_lo, inner_hi, [&](int z, int y, int x) {
-    lists.published[atomicAdd(counts, 1)] = {tile.at(z, y, x), unsigned(a.g.at(z, y, x) / V)};
+    list[atomicAdd(&counts.published, 1)] = {tile.at(z, y, x), unsigned(a.g.at(z, y, x) / V)};
   });
   __syncthreads();
-  lists.published_count = counts[0];
-  lists.fetched = lists.published + lists.published_count;
-  exchanged_piece* const end = lists.published + a.t.exchanged;
+  exchanged_piece *const fetched = list + counts.published, *const end = list + a.t.exchanged;
   // Where the axis wraps, the last piece may hold owned cells and, behind them, cells of the ring.
   if (a.periodic[2]) owned_hi[2] = tile.tile_hi[2] / V * V;
   for_pieces_around<V>(tile.lo, tile.hi, tile.tile_lo, owned_hi, [&](int z, int y, int x) {
     const int wx = tile.wrapped(2, x);
     const index piece = a.g.at(tile.wrapped(0, z), tile.wrapped(1, y), wx) / V;
     if (is_whole(tile, wx) && piece <= index(~0u))
-      lists.fetched[atomicAdd(counts + 1, 1)] = {tile.at(z, y, x), unsigned(piece)};
+      fetched[atomicAdd(&counts.fetched, 1)] = {tile.at(z, y, x), unsigned(piece)};
     else
-      *(end - 1 - atomicAdd(counts + 2, 1)) = {tile.at(z, y, x), 0};
+      *(end - 1 - atomicAdd(&counts.apart, 1)) = {tile.at(z, y, x), 0};
   });
   __syncthreads();
-  lists.fetched_count = counts[1];
-  lists.apart_count = counts[2];
-  lists.apart = end - lists.apart_count;
-  return lists;
 }
 
 /// `Count` pieces of a list for each thread of the block.
@@ -100,15 +98,17 @@ template <class S> constexpr bool has_changed(int stage, int k) {
 /// Fresh rings, after a stage or (−1) after whole steps: each block publishes what it has changed and others
 /// read. From then on `now` is the buffers with these fields.
 template <class S, int Stage, class Real>
-__device__ void exchange(const held_tile<S, Real>& tile, buffers<S, Real>& now, const exchange_lists& lists,
+__device__ void exchange(const held_tile<S, Real>& tile, buffers<S, Real>& now, const exchange_counts& counts,
                          cooperative_groups::grid_group& all) {
   constexpr int V = piece_cells<Real>;
   constexpr int fields = exchanged_count<S>(Stage);
   constexpr int together = fields > 6 ? 1 : 6 / fields; // pieces of each field in flight
 
+  const exchanged_piece *const published = list_of(tile.a), *const fetched = published + counts.published;
+  const exchanged_piece* const apart = published + tile.a.t.exchanged - counts.apart;
   piece_batch<together> batch;
-  for (int i = threadIdx.x; i < lists.published_count; i += together * resident_threads) {
-    batch.load(lists.published, lists.published_count, i);
+  for (int i = threadIdx.x; i < counts.published; i += together * resident_threads) {
+    batch.load(published, counts.published, i);
     Real v[fields][together][V];
     unrolled<fields * together>([&](auto n) {
       constexpr int k = n / together, j = n % together, f = exchanged_field<S>(Stage, k);
@@ -125,9 +125,9 @@ __device__ void exchange(const held_tile<S, Real>& tile, buffers<S, Real>& now, 
     constexpr int f = exchanged_field<S>(Stage, k);
     if constexpr (has_changed<S>(Stage, k)) now.swapped[f] = !now.swapped[f];
   });
-  batch.load(lists.fetched, lists.fetched_count, threadIdx.x); // before the barrier: one trip to memory less
+  batch.load(fetched, counts.fetched, threadIdx.x); // before the barrier: one trip to memory less
   all.sync();
-  for (int i = threadIdx.x; i < lists.fetched_count;) {
+  for (int i = threadIdx.x; i < counts.fetched;) {
     Real v[fields][together][V];
     unrolled<fields * together>([&](auto n) {
       constexpr int k = n / together, j = n % together, f = exchanged_field<S>(Stage, k);
@@ -138,10 +138,10 @@ __device__ void exchange(const held_tile<S, Real>& tile, buffers<S, Real>& now, 
       if (batch.there[j]) store_piece_shared(tile.array(f) + batch.items[j].held + tile.place[f], v[k][j]);
     });
     i += together * resident_threads;
-    batch.load(lists.fetched, lists.fetched_count, i);
+    batch.load(fetched, counts.fetched, i);
   }
-  for (int i = threadIdx.x; i < lists.apart_count; i += resident_threads) {
-    const int at = lists.apart[i].held - tile.a.t.guard;
+  for (int i = threadIdx.x; i < counts.apart; i += resident_threads) {
+    const int at = apart[i].held - tile.a.t.guard;
     unrolled<fields>([&](auto k) {
       constexpr int f = exchanged_field<S>(Stage, k);
       fetch_cells(tile, f, now.template state<f>(), tile.origin[0] + at / tile.plane,
@@ -220,6 +220,7 @@ template <class S, class Real, bool Partial>
 __global__ void __launch_bounds__(resident_threads, 1)
     resident_kernel(const __grid_constant__ resident_arguments<S, Real> a) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
+  __shared__ detail::exchange_counts lists;
   auto all = cooperative_groups::this_grid();
   const bool in_passes = !Partial && a.progress.finished != nullptr;
   const bool alone = !Partial && gridDim.x == 1 && !a.periodic[0] && !a.periodic[1] && !a.periodic[2];
@@ -241,8 +242,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
       a.progress.wait(finished - rounds + unsigned(last / blocks) + 1);
     }
     detail::load_tile(tile, now);
-    detail::exchange_lists lists{};
-    if (!in_passes && !alone) lists = detail::list_pieces(tile);
+    if (!in_passes && !alone) detail::list_pieces(tile, lists);
 
     done = begin;
     int since = 0; // steps since the rings were fresh
