@@ -26,7 +26,7 @@ template <class S, int Stage, class Real, int Rows> struct unit_window {
   /// \param first, last the lane before, or behind, does not hold the piece there
   __device__ __forceinline__ void load(const held_tile<S, Real>& tile, int at, bool first, bool last) {
     const auto own = [&](row r) {
-      return tile.array(r.field) + at + tile.place[r.field] + r.dz * tile.plane + r.dy * tile.pitch;
+      return tile.array(r.field) + at + tile.place[r.field] + r.dz * tile.plane() + r.dy * tile.pitch();
     };
     unrolled<rows.count>([&](auto i) {
       constexpr row r = rows.items[i]; // constexpr: or the device would read host memory
@@ -116,8 +116,8 @@ __device__ __forceinline__ cell_box needed_after(const held_tile<S, Real>& tile,
   for (int axis = 0; axis < 3; ++axis) {
     const int low = Partial ? 0 : steps * a.step.low[axis] + a.later[Stage].low[axis];
     const int high = Partial ? 0 : steps * a.step.high[axis] + a.later[Stage].high[axis];
-    box.lo[axis] = ::max(tile.lo[axis], tile.tile_lo[axis] - low);
-    box.hi[axis] = ::min(tile.hi[axis], tile.tile_hi[axis] + high);
+    box.lo[axis] = ::max(tile.bounds.lo[axis], tile.bounds.tile_lo[axis] - low);
+    box.hi[axis] = ::min(tile.bounds.hi[axis], tile.bounds.tile_hi[axis] + high);
   }
   return box;
 }
@@ -147,11 +147,11 @@ __device__ void resident_stage(held_tile<S, Real>& tile, Real step_number, const
     __syncthreads();
   }
 
-  const int x_lo = tile.lo[2] + (needed.lo[2] - tile.lo[2]) / V * V;
+  const int x_lo = tile.bounds.lo[2] + (needed.lo[2] - tile.bounds.lo[2]) / V * V;
   const int pieces = (needed.hi[2] - x_lo + V - 1) / V, rows = needed.hi[1] - needed.lo[1];
   const int cross = rank == 3 ? rows * pieces : rank == 2 ? pieces : 1;
   const int along = rank == 3 ? needed.hi[0] - needed.lo[0] : rank == 2 ? rows : pieces;
-  const int line = rank == 3 ? tile.plane : tile.pitch; // from cell to cell of a unit
+  const int line = rank == 3 ? tile.plane() : tile.pitch(); // from cell to cell of a unit
   const int units = (along + Rows - 1) / Rows, per_band = resident_threads / cross;
   const int my_unit = int(threadIdx.x) / cross, my_cross = int(threadIdx.x) % cross;
   const int my_row = my_cross / pieces, my_piece = my_cross % pieces, lane = threadIdx.x % 32;

@@ -53,36 +53,45 @@ template <class S, class Real> struct resident_arguments {
 
 namespace detail {
 
-/// A block's view of its arrays in shared memory. Cells have the coordinates of the grid; in rings beyond
-/// periodic faces these run on below 0 and above n.
-template <class S, class Real> struct held_tile {
-  const resident_arguments<S, Real>& a;
-  Real* arrays;
+/// Where a block's tile lies; in shared memory, since registers are for cells. Cells have the coordinates of
+/// the grid; in rings beyond periodic faces these run on below 0 and above n.
+struct tile_bounds {
   int origin[3];              ///< the arrays' first cell: where the ring would begin were there no faces
   int lo[3], hi[3];           ///< cells held
   int tile_lo[3], tile_hi[3]; ///< cells owned
-  int plane, pitch;
+};
+
+/// Of the tile with a number.
+template <class S, class Real>
+__device__ __forceinline__ tile_bounds bounds_of(const resident_arguments<S, Real>& a, int number) {
+  const int along[3] = {number / a.t.count[2] / a.t.count[1], number / a.t.count[2] % a.t.count[1],
+                        number % a.t.count[2]};
+  tile_bounds b;
+  for (int axis = 0; axis < 3; ++axis) {
+    b.tile_lo[axis] = along[axis] * a.t.size[axis];
+    b.tile_hi[axis] = ::min(a.t.cells[axis], b.tile_lo[axis] + a.t.size[axis]);
+    b.lo[axis] = b.origin[axis] = b.tile_lo[axis] - a.t.ring_low[axis];
+    b.hi[axis] = b.tile_hi[axis] + a.t.ring_high[axis];
+    if (!a.periodic[axis]) {
+      b.lo[axis] = ::max(b.lo[axis], 0);
+      b.hi[axis] = ::min(b.hi[axis], int(a.g.extents[axis]));
+    }
+  }
+  return b;
+}
+
+/// A block's view of its arrays in shared memory.
+template <class S, class Real> struct held_tile {
+  const resident_arguments<S, Real>& a;
+  Real* arrays;
+  const tile_bounds& bounds;
   int place[field_count<S>]; ///< cells that an array lies further on: 0 or the slide
 
-  /// Turns to a tile, by its number.
-  __device__ __forceinline__ void enter(int number) {
-    const int along[3] = {number / a.t.count[2] / a.t.count[1], number / a.t.count[2] % a.t.count[1],
-                          number % a.t.count[2]};
-    for (int axis = 0; axis < 3; ++axis) {
-      tile_lo[axis] = along[axis] * a.t.size[axis];
-      tile_hi[axis] = ::min(a.t.cells[axis], tile_lo[axis] + a.t.size[axis]);
-      lo[axis] = origin[axis] = tile_lo[axis] - a.t.ring_low[axis];
-      hi[axis] = tile_hi[axis] + a.t.ring_high[axis];
-      if (!a.periodic[axis]) {
-        lo[axis] = ::max(lo[axis], 0);
-        hi[axis] = ::min(hi[axis], int(a.g.extents[axis]));
-      }
-    }
-    pitch = a.t.held[2];
-    plane = a.t.held[1] * a.t.held[2];
-  }
+  __device__ __forceinline__ int pitch() const { return a.t.held[2]; }
+  __device__ __forceinline__ int plane() const { return a.t.held[1] * a.t.held[2]; }
   __device__ __forceinline__ int at(int z, int y, int x) const {
-    return a.t.guard + (z - origin[0]) * plane + (y - origin[1]) * pitch + (x - origin[2]);
+    return a.t.guard + (z - bounds.origin[0]) * plane() + (y - bounds.origin[1]) * pitch() +
+           (x - bounds.origin[2]);
   }
   __device__ __forceinline__ Real* array(int f) const { return arrays + f * a.t.array_cells; }
   /// The grid's own coordinate of one in a ring.
@@ -179,7 +188,7 @@ template <class S, class Real>
 __device__ __forceinline__ void load_tile(held_tile<S, Real>& tile, const buffers<S, Real>& now) {
   constexpr int V = piece_cells<Real>;
   for (int& place : tile.place) place = 0;
-  for_pieces<V>(tile.lo, tile.hi, [&](int z, int y, int x) {
+  for_pieces<V>(tile.bounds.lo, tile.bounds.hi, [&](int z, int y, int x) {
     const int wx = tile.wrapped(2, x), to = tile.at(z, y, x);
     const bool whole = is_whole(tile, wx);
     const index from = tile.a.g.at(tile.wrapped(0, z), tile.wrapped(1, y), wx);
@@ -198,8 +207,9 @@ __device__ __forceinline__ void load_tile(held_tile<S, Real>& tile, const buffer
 template <bool InPlace, class S, class Real>
 __device__ __forceinline__ void store_tile(const held_tile<S, Real>& tile, const buffers<S, Real>& now) {
   constexpr int V = piece_cells<Real>;
-  const int owned_hi[3] = {tile.tile_hi[0], tile.tile_hi[1], (tile.tile_hi[2] + V - 1) / V * V};
-  for_pieces<V>(tile.tile_lo, owned_hi, [&](int z, int y, int x) {
+  const int owned_hi[3] = {tile.bounds.tile_hi[0], tile.bounds.tile_hi[1],
+                           (tile.bounds.tile_hi[2] + V - 1) / V * V};
+  for_pieces<V>(tile.bounds.tile_lo, owned_hi, [&](int z, int y, int x) {
     const int from = tile.at(z, y, x);
     const index to = tile.a.g.at(z, y, x);
     unrolled<assigned_count<S>>([&](auto f) {

@@ -42,31 +42,33 @@ __device__ void list_pieces(const held_tile<S, Real>& tile, exchange_counts& cou
   const auto& a = tile.a;
   int inner_lo[3], inner_hi[3]; // of the tile: cells that nobody else reads
   for (int axis = 0; axis < 3; ++axis) {
-    inner_lo[axis] = ::min(tile.tile_lo[axis] + a.t.ring_high[axis], tile.tile_hi[axis]);
-    inner_hi[axis] = ::max(tile.tile_hi[axis] - a.t.ring_low[axis], inner_lo[axis]);
+    inner_lo[axis] = ::min(tile.bounds.tile_lo[axis] + a.t.ring_high[axis], tile.bounds.tile_hi[axis]);
+    inner_hi[axis] = ::max(tile.bounds.tile_hi[axis] - a.t.ring_low[axis], inner_lo[axis]);
   }
-  inner_lo[2] = ::min((inner_lo[2] + V - 1) / V * V, (tile.tile_hi[2] + V - 1) / V * V);
+  inner_lo[2] = ::min((inner_lo[2] + V - 1) / V * V, (tile.bounds.tile_hi[2] + V - 1) / V * V);
   inner_hi[2] = ::max(inner_hi[2] / V * V, inner_lo[2]);
-  int owned_hi[3] = {tile.tile_hi[0], tile.tile_hi[1], (tile.tile_hi[2] + V - 1) / V * V};
+  int owned_hi[3] = {tile.bounds.tile_hi[0], tile.bounds.tile_hi[1],
+                     (tile.bounds.tile_hi[2] + V - 1) / V * V};
 
   if (threadIdx.x == 0) counts = {0, 0, 0};
   __syncthreads();
   exchanged_piece* const list = list_of(a);
-  for_pieces_around<V>(tile.tile_lo, owned_hi, inner_lo, inner_hi, [&](int z, int y, int x) {
+  for_pieces_around<V>(tile.bounds.tile_lo, owned_hi, inner_lo, inner_hi, [&](int z, int y, int x) {
     list[atomicAdd(&counts.published, 1)] = {tile.at(z, y, x), unsigned(a.g.at(z, y, x) / V)};
   });
   __syncthreads();
   exchanged_piece *const fetched = list + counts.published, *const end = list + a.t.exchanged;
   // Where the axis wraps, the last piece may hold owned cells and, behind them, cells of the ring.
-  if (a.periodic[2]) owned_hi[2] = tile.tile_hi[2] / V * V;
-  for_pieces_around<V>(tile.lo, tile.hi, tile.tile_lo, owned_hi, [&](int z, int y, int x) {
-    const int wx = tile.wrapped(2, x);
-    const index piece = a.g.at(tile.wrapped(0, z), tile.wrapped(1, y), wx) / V;
-    if (is_whole(tile, wx) && piece <= index(~0u))
-      fetched[atomicAdd(&counts.fetched, 1)] = {tile.at(z, y, x), unsigned(piece)};
-    else
-      *(end - 1 - atomicAdd(&counts.apart, 1)) = {tile.at(z, y, x), 0};
-  });
+  if (a.periodic[2]) owned_hi[2] = tile.bounds.tile_hi[2] / V * V;
+  for_pieces_around<V>(tile.bounds.lo, tile.bounds.hi, tile.bounds.tile_lo, owned_hi,
+                       [&](int z, int y, int x) {
+                         const int wx = tile.wrapped(2, x);
+                         const index piece = a.g.at(tile.wrapped(0, z), tile.wrapped(1, y), wx) / V;
+                         if (is_whole(tile, wx) && piece <= index(~0u))
+                           fetched[atomicAdd(&counts.fetched, 1)] = {tile.at(z, y, x), unsigned(piece)};
+                         else
+                           *(end - 1 - atomicAdd(&counts.apart, 1)) = {tile.at(z, y, x), 0};
+                       });
   __syncthreads();
 }
 
@@ -144,8 +146,9 @@ __device__ void exchange(const held_tile<S, Real>& tile, buffers<S, Real>& now, 
     const int at = apart[i].held - tile.a.t.guard;
     unrolled<fields>([&](auto k) {
       constexpr int f = exchanged_field<S>(Stage, k);
-      fetch_cells(tile, f, now.template state<f>(), tile.origin[0] + at / tile.plane,
-                  tile.origin[1] + at % tile.plane / tile.pitch, tile.origin[2] + at % tile.pitch);
+      fetch_cells(tile, f, now.template state<f>(), tile.bounds.origin[0] + at / tile.plane(),
+                  tile.bounds.origin[1] + at % tile.plane() / tile.pitch(),
+                  tile.bounds.origin[2] + at % tile.pitch());
     });
   }
   __syncthreads();
@@ -192,8 +195,8 @@ __device__ double residual_share(const held_tile<S, Real>& tile, const buffers<S
   const auto take = [&](double v) { sum.take(reduced::kind == reduction_kind::norm2 ? v * v : v); };
   cell_box own = a.reduced, rest = a.reduced;
   for (int i = 0; i < 3; ++i) {
-    own.lo[i] = ::max(a.reduced.lo[i], tile.tile_lo[i]);
-    own.hi[i] = ::min(a.reduced.hi[i], tile.tile_hi[i]);
+    own.lo[i] = ::max(a.reduced.lo[i], tile.bounds.tile_lo[i]);
+    own.hi[i] = ::min(a.reduced.hi[i], tile.bounds.tile_hi[i]);
     rest.lo[i] = ::max(a.reduced.lo[i], i == axis ? a.t.cells[i] : 0);
     rest.hi[i] = ::min(a.reduced.hi[i], int(a.g.extents[i]));
   }
@@ -212,52 +215,57 @@ __device__ double residual_share(const held_tile<S, Real>& tile, const buffers<S
   return combine_block<resident_threads>(sum);
 }
 
+/// Where a block is in its passes; in shared memory.
+struct pass_place {
+  index begin, end;  ///< steps before and after this pass
+  unsigned finished; ///< rounds before this pass
+  int tile;          ///< its number
+};
+
 } // namespace detail
 
 /// Launch: cooperative, `t.blocks()` blocks of `resident_threads` threads, `t.shared_bytes()` of dynamic
-/// shared memory. Resident: a block per tile. \tparam Partial the tiles cover a part of the grid
+/// shared memory. Resident: a block per tile.
+/// \tparam Partial the tiles cover a part of the grid
 template <class S, class Real, bool Partial>
 __global__ void __launch_bounds__(resident_threads, 1)
     resident_kernel(const __grid_constant__ resident_arguments<S, Real> a) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
+  __shared__ detail::tile_bounds bounds;
+  __shared__ detail::pass_place at;
   __shared__ detail::exchange_counts lists;
   auto all = cooperative_groups::this_grid();
   const bool in_passes = !Partial && a.progress.finished != nullptr;
   const bool alone = !Partial && gridDim.x == 1 && !a.periodic[0] && !a.periodic[1] && !a.periodic[2];
 
-  detail::held_tile<S, Real> tile{a, reinterpret_cast<Real*>(shared_bytes)};
+  detail::held_tile<S, Real> tile{a, reinterpret_cast<Real*>(shared_bytes), bounds};
   buffers<S, Real> now{a.g, Real(0)};
-  const int tiles = int(a.t.tiles()), blocks = int(gridDim.x);
-  const unsigned rounds = unsigned((tiles + blocks - 1) / blocks); // of a pass
-  index begin = 0, done = 0;                                       // steps before this pass, and now
-  unsigned finished = 0;                                           // rounds before this pass
-  int number = int(blockIdx.x);                                    // of the tile
+  index done = 0;
   bool converged = false;
   double residual = 0;
-  while (begin < a.steps) {
-    const index end = in_passes ? ::min(begin + a.t.depth, a.steps) : a.steps;
-    tile.enter(number);
-    if (begin > 0) { // those that the tile overlaps are through the pass before
-      const int last = number + ::min(a.t.overlaps, tiles - 1 - number);
-      a.progress.wait(finished - rounds + unsigned(last / blocks) + 1);
-    }
+  if (threadIdx.x == 0) {
+    at = {0, in_passes ? ::min(index(a.t.depth), a.steps) : a.steps, 0, int(blockIdx.x)};
+    bounds = detail::bounds_of(a, at.tile);
+  }
+  __syncthreads();
+  for (;;) { // tiles: one in resident
     detail::load_tile(tile, now);
     if (!in_passes && !alone) detail::list_pieces(tile, lists);
 
-    done = begin;
     int since = 0; // steps since the rings were fresh
     const auto refresh = [&] {
       if (!Partial && !alone) detail::exchange<S, -1>(tile, now, lists, all);
       since = 0;
     };
-    while (done < end) {
+    while (done < at.end) {
       if (since == a.t.depth) refresh();
       now.step_number = static_cast<Real>(a.first_step + done);
-      const int behind = int(::min(index(a.t.depth - since), end - done)) - 1; // steps until fresh rings
+      // Steps until the rings are fresh again, but for this one.
+      const int more = int(::min(index(a.t.depth - since), at.end - done)) - 1;
       unrolled<stage_count<S>>([&](auto stage) {
         const auto sweep = [&] {
           detail::resident_stage<S, stage(), Real>(tile, now.step_number,
-                                                   detail::needed_after<S, stage(), Partial>(tile, behind));
+                                                   detail::needed_after<S, stage(), Partial>(tile, more));
         };
         if constexpr (Partial) {
 #pragma unroll 1
@@ -295,17 +303,27 @@ __global__ void __launch_bounds__(resident_threads, 1)
       detail::store_tile<true>(tile, now);
       break;
     } else {
-      detail::store_tile<false>(tile, now); // whoever reads there has done so a barrier, or a pass, ago
-      number += blocks;
-      if (in_passes && number < tiles) {
-        a.progress.publish(finished + unsigned(number / blocks));
-        continue;
+      // Whoever has read from there has done so before the last barrier of all blocks, or pass.
+      detail::store_tile<false>(tile, now);
+      const int tiles = int(a.t.tiles()), blocks = int(gridDim.x), next = at.tile + blocks;
+      const unsigned rounds = unsigned((tiles + blocks - 1) / blocks); // of a pass
+      const bool last = !in_passes || next >= tiles;                   // of this pass
+      if (last) unrolled<assigned_count<S>>([&](auto f) { now.swapped[f] = !now.swapped[f]; });
+      if (last && (!in_passes || done == a.steps)) break;
+      a.progress.publish(at.finished + (last ? rounds : unsigned(next / blocks)));
+      if (threadIdx.x == 0) {
+        if (last)
+          at = {at.end, ::min(at.end + a.t.depth, a.steps), at.finished + rounds, int(blockIdx.x)};
+        else
+          at.tile = next;
+        bounds = detail::bounds_of(a, at.tile);
       }
-      unrolled<assigned_count<S>>([&](auto f) { now.swapped[f] = !now.swapped[f]; });
-      begin = end;
-      number = int(blockIdx.x);
-      finished += rounds;
-      if (in_passes && begin < a.steps) a.progress.publish(finished);
+      __syncthreads();
+      done = at.begin;
+      if (at.begin > 0) { // until those that the tile overlaps are through the pass before
+        const int overlapping = at.tile + ::min(a.t.overlaps, tiles - 1 - at.tile);
+        a.progress.wait(at.finished - rounds + unsigned(overlapping / blocks) + 1);
+      }
     }
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {

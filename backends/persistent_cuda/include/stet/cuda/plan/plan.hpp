@@ -163,9 +163,10 @@ inline double cells_of(const problem& p) {
 inline std::array<bool, 3> wraps_of(const problem& p) {
   return {p.wraps[0] > 0, p.wraps[1] > 0, p.wraps[2] > 0};
 }
-/// Dynamic shared memory that a block of the kernels in shared memory may have.
+/// Dynamic shared memory that a block of the kernels in shared memory may have, beside a block's sum and what
+/// it knows of its tile.
 inline std::int64_t dynamic_shared(const device_facts& device) {
-  return device.shared_per_block_optin - std::int64_t(resident_threads * sizeof(double)) - 16;
+  return device.shared_per_block_optin - std::int64_t(resident_threads * sizeof(double)) - 256;
 }
 /// Why no kernel with a time loop can run; empty when they can.
 inline std::string no_loop(const problem& p, const device_facts& device) {
