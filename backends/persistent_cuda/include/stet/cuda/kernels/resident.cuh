@@ -36,10 +36,12 @@ __device__ __forceinline__ exchanged_piece* list_of(const resident_arguments<S, 
   return a.lists + index(blockIdx.x) * a.t.exchanged;
 }
 
+/// No inlining: once per run, but its registers would be the sweeps'.
 template <class S, class Real>
-__device__ void list_pieces(const held_tile<S, Real>& tile, exchange_counts& counts) {
+__device__ __noinline__ void list_pieces(const resident_arguments<S, Real>& a, const tile_bounds& bounds,
+                                         exchange_counts& counts) {
   constexpr int V = piece_cells<Real>;
-  const auto& a = tile.a;
+  const held_tile<S, Real> tile{a, nullptr, bounds};
   int inner_lo[3], inner_hi[3]; // of the tile: cells that nobody else reads
   for (int axis = 0; axis < 3; ++axis) {
     inner_lo[axis] = ::min(tile.bounds.tile_lo[axis] + a.t.ring_high[axis], tile.bounds.tile_hi[axis]);
@@ -215,11 +217,36 @@ __device__ double residual_share(const held_tile<S, Real>& tile, const buffers<S
   return combine_block<resident_threads>(sum);
 }
 
-/// Where a block is in its passes; in shared memory.
+/// A block's tile and pass; in shared memory.
 struct pass_place {
-  index begin, end;  ///< steps before and after this pass
-  unsigned finished; ///< rounds before this pass
-  int tile;          ///< its number
+  index begin, end;        ///< steps before and after this pass
+  int tile;                ///< its number
+  bool exchanges;          ///< resident: there are rings
+  bool last;               ///< of the block's in this pass
+  unsigned before, needed; ///< rounds of all passes before, and those that all blocks must have finished
+  unsigned after;          ///< rounds of this block after the tile
+  tile_bounds bounds;
+
+  /// Turns to a tile of a pass. By one thread. No inlining: or what it computes stays in registers.
+  template <class S, class Real>
+  __device__ __noinline__ void turn(const resident_arguments<S, Real>& a, bool partial, int number,
+                                    index steps, unsigned rounds_before) {
+    const int tiles = int(a.t.tiles()), blocks = int(gridDim.x), next = number + blocks;
+    const unsigned rounds = unsigned((tiles + blocks - 1) / blocks); // of a pass
+    begin = steps;
+    const bool in_passes = a.progress.finished != nullptr;
+    end = in_passes ? ::min(steps + a.t.depth, a.steps) : a.steps;
+    tile = number;
+    const bool alone = tiles == 1 && !a.periodic[0] && !a.periodic[1] && !a.periodic[2];
+    exchanges = !in_passes && (partial || !alone);
+    last = next >= tiles;
+    before = rounds_before;
+    after = before + (last ? rounds : unsigned(next / blocks));
+    // Those that the tile overlaps are through the pass before.
+    const int overlapping = number + ::min(a.t.overlaps, tiles - 1 - number);
+    needed = begin > 0 ? before - rounds + unsigned(overlapping / blocks) + 1 : 0;
+    bounds = bounds_of(a, number);
+  }
 };
 
 } // namespace detail
@@ -231,30 +258,23 @@ template <class S, class Real, bool Partial>
 __global__ void __launch_bounds__(resident_threads, 1)
     resident_kernel(const __grid_constant__ resident_arguments<S, Real> a) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  __shared__ detail::tile_bounds bounds;
   __shared__ detail::pass_place at;
   __shared__ detail::exchange_counts lists;
   auto all = cooperative_groups::this_grid();
-  const bool in_passes = !Partial && a.progress.finished != nullptr;
-  const bool alone = !Partial && gridDim.x == 1 && !a.periodic[0] && !a.periodic[1] && !a.periodic[2];
-
-  detail::held_tile<S, Real> tile{a, reinterpret_cast<Real*>(shared_bytes), bounds};
+  detail::held_tile<S, Real> tile{a, reinterpret_cast<Real*>(shared_bytes), at.bounds};
   buffers<S, Real> now{a.g, Real(0)};
   index done = 0;
   bool converged = false;
   double residual = 0;
-  if (threadIdx.x == 0) {
-    at = {0, in_passes ? ::min(index(a.t.depth), a.steps) : a.steps, 0, int(blockIdx.x)};
-    bounds = detail::bounds_of(a, at.tile);
-  }
+  if (threadIdx.x == 0) at.turn(a, Partial, int(blockIdx.x), 0, 0);
   __syncthreads();
   for (;;) { // tiles: one in resident
     detail::load_tile(tile, now);
-    if (!in_passes && !alone) detail::list_pieces(tile, lists);
+    if (at.exchanges) detail::list_pieces(a, at.bounds, lists);
 
     int since = 0; // steps since the rings were fresh
     const auto refresh = [&] {
-      if (!Partial && !alone) detail::exchange<S, -1>(tile, now, lists, all);
+      if (!Partial && at.exchanges) detail::exchange<S, -1>(tile, now, lists, all);
       since = 0;
     };
     while (done < at.end) {
@@ -305,25 +325,17 @@ __global__ void __launch_bounds__(resident_threads, 1)
     } else {
       // Whoever has read from there has done so before the last barrier of all blocks, or pass.
       detail::store_tile<false>(tile, now);
-      const int tiles = int(a.t.tiles()), blocks = int(gridDim.x), next = at.tile + blocks;
-      const unsigned rounds = unsigned((tiles + blocks - 1) / blocks); // of a pass
-      const bool last = !in_passes || next >= tiles;                   // of this pass
+      const bool last = at.last;
       if (last) unrolled<assigned_count<S>>([&](auto f) { now.swapped[f] = !now.swapped[f]; });
-      if (last && (!in_passes || done == a.steps)) break;
-      a.progress.publish(at.finished + (last ? rounds : unsigned(next / blocks)));
+      if (last && (converged || done == a.steps)) break;
+      a.progress.publish(at.after);
       if (threadIdx.x == 0) {
-        if (last)
-          at = {at.end, ::min(at.end + a.t.depth, a.steps), at.finished + rounds, int(blockIdx.x)};
-        else
-          at.tile = next;
-        bounds = detail::bounds_of(a, at.tile);
+        const int next = last ? int(blockIdx.x) : at.tile + int(gridDim.x);
+        at.turn(a, Partial, next, last ? at.end : at.begin, last ? at.after : at.before);
       }
       __syncthreads();
       done = at.begin;
-      if (at.begin > 0) { // until those that the tile overlaps are through the pass before
-        const int overlapping = at.tile + ::min(a.t.overlaps, tiles - 1 - at.tile);
-        a.progress.wait(at.finished - rounds + unsigned(overlapping / blocks) + 1);
-      }
+      a.progress.wait(at.needed);
     }
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
