@@ -149,6 +149,84 @@ TEST(plan, a_part_of_any_grid_stays_in_shared_memory) {
   }
 }
 
+/// temporal in shared memory: tiles of any number own every cell once, and what a block holds fits.
+tiling expect_passes_hold(const problem& p, const device_facts& d, int depth = 0) {
+  std::optional<plan> choice;
+  EXPECT_NO_THROW(choice = make_plan(p, {strategy::temporal, cache::shared, depth}, d));
+  if (!choice) return {};
+  EXPECT_EQ(choice->chosen.how, strategy::temporal);
+  EXPECT_EQ(choice->chosen.where, cache::shared);
+  const tiling& t = choice->tiles;
+  if (depth > 0)
+    EXPECT_EQ(t.depth, depth);
+  else
+    EXPECT_LE(t.depth, std::max<index>(1, p.steps));
+  EXPECT_GE(t.depth, 1);
+  EXPECT_EQ(t.blocks(), std::min<std::int64_t>(t.tiles(), d.sm_count)) << "no block without a tile";
+  EXPECT_EQ(t.exchanged, 0);
+  EXPECT_LE(t.shared_bytes(p.costs) + resident_threads * 8, d.shared_per_block_optin);
+  EXPECT_EQ(t.size[2] % p.costs.piece, 0);
+  std::int64_t farthest = 0; // between the numbers of tiles that overlap
+  bool wraps = false;
+  for (std::size_t a = 0; a < 3; ++a) {
+    EXPECT_EQ(t.cells[a], p.extents[a]) << "axis " << a;
+    EXPECT_GE(index(t.count[a]) * t.size[a], p.extents[a]) << "axis " << a;
+    EXPECT_LT(index(t.count[a] - 1) * t.size[a], p.extents[a]) << "no empty tile, axis " << a;
+    const bool open = t.count[a] > 1 || p.wraps[a] > 0;
+    EXPECT_GE(t.ring_low[a], open ? t.depth * p.costs.step.low[a] : 0) << "axis " << a;
+    EXPECT_GE(t.ring_high[a], open ? t.depth * p.costs.step.high[a] : 0) << "axis " << a;
+    wraps = wraps || (p.wraps[a] > 0 && t.count[a] > 1);
+    std::int64_t next = 0; // tiles that the last cell of a tile's ring is away
+    while (next < t.count[a] - 1 && next * t.size[a] < std::max(t.ring_low[a], t.ring_high[a])) ++next;
+    farthest += next * (a == 2 ? 1 : a == 1 ? t.count[2] : t.count[1] * t.count[2]);
+  }
+  EXPECT_GE(t.overlaps, wraps ? t.tiles() - 1 : std::min(farthest, t.tiles() - 1));
+  EXPECT_NEAR(choice->in_l2 + choice->in_memory, 1, 1e-12);
+  return t;
+}
+
+TEST(plan, passes_of_several_steps_go_over_any_grid) {
+  for (const char* key : {"a100", "h200", "l40s"})
+    for (const auto kind : {boundary_kind::fixed, boundary_kind::periodic, boundary_kind::neumann}) {
+      for (const std::array<index, 3>& e : {std::array<index, 3>{1, 1, 1},
+                                            {1, 1, 9},
+                                            {1, 2, 2},
+                                            {1, 3, 1'000'003},
+                                            {1, 131'072, 2},
+                                            {1, 257, 263},
+                                            {1, 8192, 8192},
+                                            {1, 100'003, 30'011}}) {
+        SCOPED_TRACE(testing::Message()
+                     << key << " kind " << int(kind) << " extents " << e[1] << "x" << e[2]);
+        expect_passes_hold(pose<star5>(e, kind), device(key));
+        expect_passes_hold(pose<lopsided, double>(e, kind), device(key));
+        expect_passes_hold(pose<up_then_down>(e, kind), device(key));
+        expect_passes_hold(pose<pair_of_fields, double>(e, kind, 3), device(key));
+      }
+      for (const std::array<index, 3>& e :
+           {std::array<index, 3>{1, 1, 1}, {2, 1, 3}, {31, 33, 67}, {512, 512, 512}, {7, 3, 200'000}}) {
+        SCOPED_TRACE(testing::Message()
+                     << key << " kind " << int(kind) << " extents " << e[0] << "x" << e[1] << "x" << e[2]);
+        expect_passes_hold(pose<star7>(e, kind), device(key));
+        expect_passes_hold(pose<box27, double>(e, kind), device(key));
+      }
+      for (const index n : {1, 9, 1003, 100'000'007, 2'000'000'000})
+        expect_passes_hold(pose<ticking>({1, 1, n}, kind), device(key));
+    }
+}
+
+TEST(plan, passes_are_as_deep_as_asked_for_and_not_deeper_than_the_run) {
+  const device_facts d = device("h200");
+  for (const int depth : {1, 2, 5, 7, 16, 20}) {
+    expect_passes_hold(pose<star5>({1, 4099, 3001}), d, depth);
+    expect_passes_hold(pose<star5>({1, 4099, 3001}, boundary_kind::periodic), d, depth);
+    expect_passes_hold(pose<lopsided, double>({1, 64, 64}), d, depth);
+  }
+  EXPECT_GT(expect_passes_hold(pose<star5>({1, 8192, 8192}), d).depth, 2);
+  EXPECT_EQ(expect_passes_hold(pose<star5>({1, 8192, 8192}, boundary_kind::fixed, 1), d).depth, 1);
+  EXPECT_LE(expect_passes_hold(pose<star5>({1, 8192, 8192}, boundary_kind::fixed, 3), d).depth, 3);
+}
+
 TEST(plan, the_streamed_part_comes_from_l2_where_it_fits) {
   const device_facts d = device("h200");
   const request part{strategy::resident_partial, cache::shared};
@@ -328,13 +406,17 @@ TEST(plan, takes_the_least_predicted_time_of_what_can_hold_the_problem) {
       if (a.refusal.empty()) {
         EXPECT_LE(chosen.chosen.seconds_per_step, a.seconds_per_step) << name_of(a.how);
       }
-    EXPECT_EQ(chosen.others.size(), 5u) << "per_step, per_step_graph, resident and resident_partial twice";
+    EXPECT_EQ(chosen.others.size(), 7u)
+        << "per_step, per_step_graph; resident, resident_partial and temporal twice";
   }
   EXPECT_EQ(make_plan(pose<star5>({1, 2048, 2048}), {}, d).chosen.how, strategy::resident);
-  EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, d).chosen.how, strategy::per_step_graph);
+  EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, d).chosen.how, strategy::temporal);
   EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}, boundary_kind::fixed, 3), {}, d).chosen.how,
             strategy::per_step)
       << "a capture does not pay for three steps";
+  device_facts launches = d;
+  launches.cooperative_launch = false;
+  EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, launches).chosen.how, strategy::per_step_graph);
   EXPECT_EQ(make_plan(pose<star5>({1, 64, 64}, boundary_kind::fixed, 1), {}, d).chosen.how,
             strategy::per_step);
 }
@@ -387,6 +469,11 @@ TEST(plan, a_forced_strategy_that_cannot_hold_the_problem_says_why) {
                        "fixed and periodic"));
   EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 512, 511}, boundary_kind::periodic), strips, d),
                        "multiple of 4 cells"));
+  EXPECT_TRUE(contains(refusal_of(large, {strategy::temporal, cache::shared, 200}, d),
+                       "strategy temporal: a tile with its ring for 200 steps does not fit"));
+  EXPECT_TRUE(
+      contains(refusal_of(pose<ticking>({1, 1, 2'147'400'000}), {strategy::temporal, cache::shared}, d),
+               "more than 2^31 - 2^18 cells"));
   problem checked = pose<star5>({1, 512, 512});
   checked.checks = true;
   EXPECT_TRUE(contains(refusal_of(checked, strips, d), "checks a residual"));
@@ -421,6 +508,7 @@ TEST(plan, fields_that_differ_in_periodicity_are_launched_per_step) {
   EXPECT_EQ(p.wraps, (std::array<int, 3>{0, -1, -1}));
   EXPECT_EQ(make_plan(p, {}, device("h200")).chosen.how, strategy::per_step_graph);
   EXPECT_TRUE(contains(refusal_of(p, {strategy::resident}, device("h200")), "periodic along an axis"));
+  EXPECT_TRUE(contains(refusal_of(p, {strategy::temporal}, device("h200")), "periodic along an axis"));
 }
 
 TEST(plan, levels_hold_all_cells) {

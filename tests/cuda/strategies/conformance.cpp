@@ -33,6 +33,8 @@ std::vector<way> forced_ways() {
           {"resident_partial", "both"},
           {"resident_partial", "registers"},
           {"resident_partial", "shared"},
+          {"temporal", "both"},
+          {"temporal", "shared"},
           {"auto"}};
 }
 
@@ -41,6 +43,7 @@ std::vector<way> forced_ways() {
 template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given, const way& how) {
   if (how.strategy == "per_step_graph") return s.reads_step;
   const shape n = given.start[0].n;
+  if (how.strategy == "temporal") return given.name == "differing"; // shared memory takes the others
   const bool partial = how.strategy == "resident_partial";
   if (partial && how.cache != "registers") { // a row or plane to keep and one to stream, 16 bytes in rank 1
     const idx slowest = n[std::size_t(3 - s.recipe.rank)], least = s.recipe.rank == 1 ? 16 / sizeof(T) : 1;

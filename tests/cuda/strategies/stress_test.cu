@@ -57,9 +57,18 @@ TEST_F(stress, a_part_of_two_fields_in_shared_memory) {
 TEST_F(stress, strips_partly_in_memory) {
   many_short_runs<float>("s2d5pt", {1, 700, 900}, "fixed", {"resident_partial", "registers"}, 1000, 64);
 }
+TEST_F(stress, passes_over_tiles_in_shared_memory) {
+  many_short_runs<float>("gray_scott", {1, 2500, 2500}, "fixed", {"temporal", "shared"}, 500, 64);
+  many_short_runs<double>("s3d7pt", {110, 150, 170}, "mixed", {"temporal", "shared"}, 500, 64);
+}
+TEST_F(stress, passes_over_a_torus_in_shared_memory) {
+  many_short_runs<float>("s2d5pt", {1, 1500, 3000}, "periodic", {"temporal", "shared"}, 500, 64);
+}
 TEST_F(stress, all_multiprocessors_taken) {
   many_short_runs<float>("s2d5pt", {1, 700, 900}, "fixed", {"resident", "shared"}, 200, 2 * facts().sm_count);
   many_short_runs<float>("s2d5pt", {1, 1500, 1500}, "fixed", {"resident", "both"}, 200, 2 * facts().sm_count);
+  many_short_runs<float>("s2d5pt", {1, 1500, 3000}, "fixed", {"temporal", "shared"}, 200,
+                         2 * facts().sm_count);
 }
 
 TEST_F(stress, two_simulations_take_turns) {

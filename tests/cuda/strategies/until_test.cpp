@@ -17,10 +17,15 @@ TYPED_TEST_SUITE(until, precisions);
 
 const std::vector<std::string> boundaries{"fixed", "periodic", "neumann", "mixed", "torus_x"};
 const way stepwise{has_strategies ? "per_step" : ""};
-/// Those that check inside a kernel, and the plan's choice.
+/// Those that check inside a kernel, one whose launches end at the checks, and the plan's choice.
 std::vector<way> others() {
   if (!has_strategies) return {stepwise};
-  return {stepwise, {"resident", "both"}, {"resident", "shared"}, {"resident_partial", "shared"}, {"auto"}};
+  return {stepwise,
+          {"resident", "both"},
+          {"resident", "shared"},
+          {"resident_partial", "shared"},
+          {"temporal", "shared"},
+          {"auto"}};
 }
 /// A grid of one cell along its slowest axis has no part that could stream.
 bool cannot_split(const way& how, int rank, const shape& n) {

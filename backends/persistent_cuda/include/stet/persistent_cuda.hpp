@@ -234,8 +234,10 @@ struct persistent_cuda {
       if (choice.chosen.where == cuda::cache::registers) {
         grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
         grow(streamed_, choice.strips.streamed_cells(field_count<S>));
-      } else
+      } else {
         grow(lists_, index(choice.tiles.blocks()) * choice.tiles.exchanged);
+        if (choice.chosen.how == cuda::strategy::temporal) grow(progress_, device_.sm_count);
+      }
     }
 
     cuda::plan choose(const conditions<S, Real>& given, index steps, bool checks) const {
@@ -280,12 +282,12 @@ struct persistent_cuda {
         cuda::temporal_arguments<S, Real> a{};
         a.t = strips;
         set_active(a, given);
-        a.finished = finished_.data();
+        a.progress.finished = progress_.data();
         for (index done = 0; done < steps; done += a.steps) { // the kernel counts in 32 bits
           a.g = grid_of(given, 0);
           a.first_step = first_step + done;
           a.steps = int(std::min<index>(steps - done, index(strips.depth) << 16));
-          finished_.fill_bytes(0, stream());
+          progress_.fill_bytes(0, stream());
           cuda::launch_cooperative(cuda::temporal_kernel<S, Real, shape.registers.back()>,
                                    {.grid = dim3(unsigned(std::min(strips.blocks(), device_.sm_count))),
                                     .block = dim3(32 * cuda::strip_warps),
@@ -347,7 +349,7 @@ struct persistent_cuda {
       }
     }
 
-    /// resident or resident_partial, in shared memory.
+    /// resident, resident_partial or temporal, in shared memory.
     /// \param rule every = 0: no checks
     void run_in_shared(const conditions<S, Real>& given, const cuda::plan& choice, index first_step,
                        const stop_rule& rule, run_report& report) {
@@ -385,6 +387,10 @@ struct persistent_cuda {
       a.tolerance = rule.tolerance;
       if constexpr (stet::detail::has_residual<S>)
         a.reduced = box_of(regions_of(residual_program<S>::value, 0, extents_, given.boundaries).active);
+      if (choice.chosen.how == cuda::strategy::temporal) {
+        progress_.fill_bytes(0, stream());
+        a.progress.finished = progress_.data();
+      }
       a.lists = lists_.data();
       a.partial = partial_.data();
       a.result = result_.data();
@@ -443,12 +449,12 @@ struct persistent_cuda {
     std::array<cuda::device_array<Real>, field_count<S>> state_, next_;
     // Made once: cudaMalloc and cudaFree wait for the whole device.
     cuda::device_array<double> partial_{std::max(cuda::reduce_blocks, device_.sm_count)};
-    cuda::device_array<unsigned> finished_{device_.sm_count};
     cuda::device_array<cuda::resident_result<S>> result_{1};
     cuda::device_array<Real>
         exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
     cuda::device_array<Real> streamed_;               ///< their rows in memory; likewise
     cuda::device_array<cuda::exchanged_piece> lists_; ///< of those in shared memory; likewise
+    cuda::device_array<unsigned> progress_;           ///< of temporal, per block; likewise
     std::optional<cuda::windowed_launches> window_;   ///< of the run that is under way
   };
 };

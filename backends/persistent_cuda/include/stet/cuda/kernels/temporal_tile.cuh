@@ -16,7 +16,7 @@ template <class S, class Real> struct temporal_arguments {
   int active_lo[3], active_hi[3]; ///< the cells that are updated; beyond the grid's where it is periodic
   index first_step;
   int steps;
-  unsigned* finished; ///< of pass_progress
+  pass_progress progress;
 };
 
 namespace detail {
@@ -39,15 +39,14 @@ template <class S, class Real, int Rows> struct temporal_block {
   static constexpr int row_cells = strip_type::row_cells;
 
   const temporal_arguments<S, Real>& a;
-  pass_progress progress;
   int lane, warp;
   strip_type strip;
   tile_place* places; ///< the tile, and the next one
 
   __device__ __forceinline__ temporal_block(const temporal_arguments<S, Real>& given, Real* shared,
                                             tile_place* shared_places)
-      : a(given), progress{given.finished}, lane(threadIdx.x % 32), warp(threadIdx.x / 32),
-        strip(shared, nullptr, {}), places(shared_places) {}
+      : a(given), lane(threadIdx.x % 32), warp(threadIdx.x / 32), strip(shared, nullptr, {}),
+        places(shared_places) {}
   /// The lane's cells of a row of the next tile, on their way to registers.
   __device__ __forceinline__ Real* arriving(int field, int row) const {
     return strip.ends + (strip_ends<S>() + (warp * fields + field) * Rows + row) * row_cells;
@@ -214,7 +213,7 @@ template <class S, class Real, int Rows> struct temporal_block {
     const tile_place& next = places[1];
     if (!is_there(next)) return false;
     if (!next.sent) {
-      progress.wait(next.needed);
+      a.progress.wait(next.needed);
       send(next);
     }
     __syncthreads();
@@ -224,7 +223,7 @@ template <class S, class Real, int Rows> struct temporal_block {
     }
     __syncthreads();
     load_rims(places[0]);
-    const bool ahead = is_there(next) && progress.reached(next.needed);
+    const bool ahead = is_there(next) && a.progress.reached(next.needed);
     if (threadIdx.x == 0) places[1].sent = ahead;
     __pipeline_wait_prior(0); // each lane for its own
     take(next, ahead);
@@ -232,7 +231,7 @@ template <class S, class Real, int Rows> struct temporal_block {
   }
   __device__ __forceinline__ void end_tile() const {
     store(places[0]);
-    progress.publish(unsigned(places[1].round));
+    a.progress.publish(unsigned(places[1].round));
   }
 
   template <class Ends> __device__ __forceinline__ void run() {
@@ -268,7 +267,8 @@ template <class S, class Real, int Rows> struct temporal_block {
 } // namespace detail
 
 /// Launch: cooperative, at most a block of 32 × strip_warps threads for each tile,
-/// `strip_shape::temporal_bytes()` of dynamic shared memory; `finished` is zero. \tparam Rows of a strip
+/// `strip_shape::temporal_bytes()` of dynamic shared memory; the counters of `progress` are zero. \tparam
+/// Rows of a strip
 template <class S, class Real, int Rows>
 __global__ void __launch_bounds__(32 * strip_warps, 1)
     temporal_kernel(const __grid_constant__ temporal_arguments<S, Real> a) {

@@ -163,9 +163,10 @@ inline double cells_of(const problem& p) {
 inline std::array<bool, 3> wraps_of(const problem& p) {
   return {p.wraps[0] > 0, p.wraps[1] > 0, p.wraps[2] > 0};
 }
-/// Dynamic shared memory that a block of the kernels in shared memory may have.
+/// Dynamic shared memory that a block of the kernels in shared memory may have, beside a block's sum and what
+/// it knows of its tile.
 inline std::int64_t dynamic_shared(const device_facts& device) {
-  return device.shared_per_block_optin - std::int64_t(resident_threads * sizeof(double)) - 16;
+  return device.shared_per_block_optin - std::int64_t(resident_threads * sizeof(double)) - 256;
 }
 /// Why no kernel with a time loop can run; empty when they can.
 inline std::string no_loop(const problem& p, const device_facts& device) {
@@ -282,8 +283,19 @@ inline candidate temporal_in_registers(const problem& p, const request& asked, c
 /// The same in shared memory.
 inline candidate temporal_in_shared(const problem& p, const request& asked, const device_facts& device) {
   candidate c{{strategy::temporal, cache::shared}};
-  c.way.refusal = "not there yet";
-  (void)p, (void)asked, (void)device;
+  c.way.refusal = no_loop(p, device);
+  if (c.way.refusal.empty() && asked.cache == cache::registers)
+    c.way.refusal = "the cache levels are limited to registers";
+  if (!c.way.refusal.empty()) return c;
+  const auto choice = choose_temporal_tiling(p.costs, p.extents, wraps_of(p), p.folds, device,
+                                             dynamic_shared(device), p.steps, asked.depth);
+  c.way.refusal = choice.refusal;
+  c.way.seconds_per_step = choice.seconds_per_step;
+  c.way.limit = 2 * choice.streaming_seconds < choice.seconds_per_step ? "shared memory and barriers"
+                : choice.from_l2                                       ? "L2 bandwidth"
+                                                                       : "memory bandwidth";
+  c.tiles = choice.tiles;
+  (choice.from_l2 ? c.in_l2 : c.in_memory) = 1;
   return c;
 }
 

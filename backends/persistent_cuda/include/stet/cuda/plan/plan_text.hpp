@@ -47,11 +47,13 @@ inline std::string to_text(const plan& p) {
         t.in_memory > 0 ? (" and " + std::to_string(t.in_memory) + " streamed").c_str() : "", t.depth);
   }
   if (p.chosen.where == cache::shared)
-    detail::print_to(text, "tiles      %d x %d x %d blocks of %d x %d x %d cells, exchange %s",
-                     p.tiles.count[0], p.tiles.count[1], p.tiles.count[2], p.tiles.size[0], p.tiles.size[1],
-                     p.tiles.size[2],
-                     p.tiles.depth == 0 ? "after every stage"
-                                        : ("every " + std::to_string(p.tiles.depth) + " steps").c_str());
+    detail::print_to(
+        text, "tiles      %d x %d x %d %s of %d x %d x %d cells, %s", p.tiles.count[0], p.tiles.count[1],
+        p.tiles.count[2], p.chosen.how == strategy::temporal ? "tiles" : "blocks", p.tiles.size[0],
+        p.tiles.size[1], p.tiles.size[2],
+        p.chosen.how == strategy::temporal ? (std::to_string(p.tiles.depth) + " steps per pass").c_str()
+        : p.tiles.depth == 0               ? "exchange after every stage"
+                             : ("exchange every " + std::to_string(p.tiles.depth) + " steps").c_str());
   detail::print_to(text, "cells in   registers %.0f%%, shared memory %.0f%%, L2 %.0f%%, memory %.0f%%",
                    100 * p.in_registers, 100 * p.in_shared, 100 * p.in_l2, 100 * p.in_memory);
   if (p.window.bytes > 0)

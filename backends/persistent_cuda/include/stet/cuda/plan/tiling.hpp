@@ -4,14 +4,18 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
+#include <optional>
 #include <stet/analysis.hpp>
 #include <stet/boundary.hpp>
 #include <stet/cuda/device/sweep.hpp>
 #include <stet/cuda/runtime/device_facts.hpp>
 #include <stet/unrolled.hpp>
 #include <string>
+#include <vector>
 
-/// How the resident strategy divides a grid among blocks. Host only, no CUDA: can be tested on any machine.
+/// How the strategies in shared memory divide a grid among blocks. Host only, no CUDA: can be tested on any
+/// machine.
 ///
 ///     +-----------------------------+
 ///     | ring   depth * step reach   |   held: the ring and the tile, what a block keeps in shared memory
@@ -19,6 +23,9 @@
 ///     |     |      tile       |     |   Every step leaves less of the ring right, by its reach;
 ///     |     +-----------------+     |   after `depth` steps the blocks exchange it anew.
 ///     +-----------------------------+   It ends at faces that are not periodic.
+///
+/// resident: a tile per block. temporal: more; after `depth` steps a block writes its tile and loads the
+/// next.
 namespace stet::cuda {
 
 /// What of a stencil decides about tiles. Made at compile time by `stencil_costs_of`.
@@ -85,14 +92,17 @@ struct tiling {
   std::array<int, 3> size{1, 1, 1};  ///< cells of a tile; the last ones of an axis may have fewer
   std::array<int, 3> ring_low{}, ring_high{};
   std::array<int, 3> held{1, 1, 1}; ///< size and rings; x is a multiple of a piece
-  int depth = 1;                    ///< steps between exchanges; 0: after every stage
+  int depth = 1;                    ///< steps between exchanges, or of a pass; 0: exchanges after every stage
   int slide_axis = 0;               ///< updates sweep along it, each moving an array by `slide`
   int slide = 0;                    ///< spare cells of an array
   int guard = 0;                    ///< cells before an array that may be read, never used
   int array_cells = 0;              ///< of one field, spare and guards included
   int exchanged = 0;                ///< at most, pieces of a field that a block publishes and fetches
   int face_cells = 0; ///< at most, cells of a block whose accesses cross a face: computed ahead of the others
-  int blocks() const { return count[0] * count[1] * count[2]; }
+  int most_blocks = std::numeric_limits<int>::max(); ///< of temporal: the tiles are dealt to so many
+  int overlaps = 0; ///< of temporal: numbers of tiles that overlap differ by at most so much
+  constexpr std::int64_t tiles() const { return std::int64_t(count[0]) * count[1] * count[2]; }
+  int blocks() const { return int(std::min<std::int64_t>(tiles(), most_blocks)); }
   std::int64_t shared_bytes(const stencil_costs& c) const {
     return (std::int64_t(array_cells) * c.fields + std::int64_t(face_cells) * c.targets) * c.value_bytes;
   }
@@ -102,7 +112,9 @@ struct tiling {
 struct tiling_choice {
   tiling tiles;
   double seconds_per_step = 0;
-  std::string refusal; ///< empty when `tiles` can be used
+  std::string refusal;          ///< empty when `tiles` can be used
+  double streaming_seconds = 0; ///< of temporal: of these, for loading and storing tiles
+  bool from_l2 = false;         ///< of temporal: both copies of the fields fit there
 };
 
 inline constexpr int resident_threads = 512;
@@ -201,6 +213,20 @@ inline double memory_bytes_per_second(int rank, const device_facts& device) {
   return (rank == 3 ? 0.57 : 0.75) * (device.hbm_bytes_per_s > 0 ? device.hbm_bytes_per_s : 1e12);
 }
 
+namespace detail {
+
+/// Estimated seconds of a step's sweeps when the ring must last for `steps` more: a third of the issue slots,
+/// and two block barriers per band.
+inline double sweep_seconds(const tiling& t, const stencil_costs& c, int steps, const device_facts& device) {
+  constexpr double band_seconds = 0.1e-6;
+  const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
+  const double unit_seconds =
+      (arithmetic_slots(c, device) + 10 * c.writes) * c.unit * c.piece / (clock * 4 * 32 * 0.34);
+  return sweep_of(t, c, steps).bands() * (resident_threads * unit_seconds + c.stages * band_seconds);
+}
+
+} // namespace detail
+
 /// The tiling of least predicted time, one tile per multiprocessor.
 /// \param part the first cells along the slowest axis that go into tiles
 /// \param depths to choose from
@@ -218,12 +244,8 @@ inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<inde
   if (n[0] > longest || n[1] > longest || n[2] > longest) return best;
   const double total = double(n[0]) * double(n[1]) * double(n[2]);
   if (total * c.fields * c.value_bytes > double(shared_limit) * device.sm_count) return best;
-  // Estimates: an exchange costs a grid barrier and the way of its pieces to L2 and back; sweeps use a third
-  // of the issue slots, and two block barriers per band.
-  constexpr double exchange_seconds = 2e-6, band_seconds = 0.1e-6;
-  const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
-  const double unit_seconds =
-      (arithmetic_slots(c, device) + 10 * c.writes) * c.unit * c.piece / (clock * 4 * 32 * 0.34);
+  // An estimate: an exchange costs a grid barrier and the way of its pieces to L2 and back.
+  constexpr double exchange_seconds = 2e-6;
   for (int depth : depths)
     for (int cz = 1; cz <= (c.rank == 3 ? device.sm_count : 1) && cz <= n[0]; ++cz)
       for (int cy = 1; cy * cz <= device.sm_count && cy <= n[1]; ++cy) {
@@ -238,14 +260,11 @@ inline tiling_choice choose_tiling(const stencil_costs& c, const std::array<inde
             t.count[a] = int((n[a] + t.size[a] - 1) / t.size[a]);
           }
           if (!detail::complete(t, c, extents, periodic, folds, shared_limit)) continue;
-          const detail::sweep sweep = detail::sweep_of(t, c, (depth - 1) / 2);
-          const double bands = sweep.bands();
           const bool alone = t.blocks() == 1 && part == extents[std::size_t(3 - c.rank)];
           const double exchange =
               alone ? 0 : exchange_seconds + 16.0 * t.exchanged * c.targets / l2_bytes_per_second(device);
           const double exchanges = depth == 0 ? c.stages : 1.0 / depth;
-          const double seconds =
-              bands * (resident_threads * unit_seconds + c.stages * band_seconds) + exchanges * exchange;
+          const double seconds = detail::sweep_seconds(t, c, (depth - 1) / 2, device) + exchanges * exchange;
           if (best.refusal.empty() && seconds >= best.seconds_per_step) continue;
           best = {t, seconds, ""};
         }
@@ -286,6 +305,131 @@ inline tiling_choice choose_partial_tiling(const stencil_costs& c, const std::ar
       best = choice, fits = units;
     else
       too_many = units;
+  }
+  return best;
+}
+
+namespace detail {
+
+/// Sizes of tiles along an axis of n cells: about 4 to 1024, all tiles of about the same size, and n.
+inline std::vector<int> tile_sizes(index n, int unit) {
+  std::vector<int> sizes{int(n)};
+  for (const int about : {1024, 768, 512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8, 4}) {
+    const index count = (n + about - 1) / about;
+    const int size = round_up(int((n + count - 1) / count), unit);
+    if (size < sizes.back()) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// Tiles of temporal of a size, the last ones of an axis cut off. None when they do not fit.
+inline std::optional<tiling> divide(const std::array<int, 3>& size, int depth, const stencil_costs& c,
+                                    const std::array<index, 3>& n, const std::array<bool, 3>& periodic,
+                                    bool folds, const device_facts& device, std::int64_t shared_limit) {
+  tiling t;
+  t.depth = depth;
+  t.most_blocks = std::max(1, device.sm_count);
+  double cells = 1, tiles = 1;
+  for (std::size_t a = 0; a < 3; ++a) {
+    t.cells[a] = int(n[a]);
+    t.size[a] = round_up(size[a], a == 2 ? c.piece : 1);
+    t.count[a] = int((n[a] + t.size[a] - 1) / t.size[a]);
+    cells *= t.size[a];
+    tiles *= t.count[a];
+  }
+  constexpr double most_tiles = 1e9; // kernels count them in 32 bits
+  if (cells * c.fields * c.value_bytes > double(shared_limit) || tiles > most_tiles ||
+      !complete(t, c, n, periodic, folds, shared_limit))
+    return std::nullopt;
+  t.exchanged = 0;
+  // A ring may reach beyond the next tile; on a periodic axis it comes back on the other side.
+  bool everything = false;
+  for (std::size_t a = 0; a < 3; ++a) {
+    if (t.count[a] == 1) continue;
+    everything = everything || periodic[a];
+    const int ring = std::max(t.ring_low[a], t.ring_high[a]);
+    const std::int64_t next = std::min(t.count[a] - 1, (ring + t.size[a] - 1) / t.size[a]);
+    const std::int64_t stride = a == 2 ? 1 : a == 1 ? t.count[2] : std::int64_t(t.count[1]) * t.count[2];
+    t.overlaps = int(std::min<std::int64_t>(t.tiles(), t.overlaps + next * stride));
+  }
+  if (everything) t.overlaps = int(t.tiles());
+  return t;
+}
+
+} // namespace detail
+
+/// Tiles of temporal: as many as it takes, dealt to one block per multiprocessor. Of the sizes that are
+/// looked at, along the slowest axis as many cells as fit or as the blocks' last round leaves, those of least
+/// predicted time.
+/// \param steps of the run: passes are not longer
+/// \param only_depth steps of a pass; 0: from 1 to 16
+inline tiling_choice choose_temporal_tiling(const stencil_costs& c, const std::array<index, 3>& n,
+                                            const std::array<bool, 3>& periodic, bool folds,
+                                            const device_facts& device, std::int64_t shared_limit,
+                                            index steps, int only_depth = 0) {
+  tiling_choice best;
+  constexpr index longest = std::numeric_limits<int>::max() - (1 << 18); // rings may go on beyond it
+  if (n[0] > longest || n[1] > longest || n[2] > longest) {
+    best.refusal = "an axis has more than 2^31 - 2^18 cells";
+    return best;
+  }
+  best.refusal = only_depth > 1 ? "a tile with its ring for " + std::to_string(only_depth) +
+                                      " steps does not fit into shared memory"
+                                : "not even a tile of a few cells with its ring fits into shared memory";
+  const std::size_t slowest = std::size_t(3 - c.rank);
+  const double memory = memory_bytes_per_second(c.rank, device), l2 = l2_bytes_per_second(device);
+  best.from_l2 = double(n[0]) * double(n[1]) * double(n[2]) * c.value_bytes * (c.fields + c.targets) <=
+                 0.8 * double(device.l2_bytes);
+  const auto take = [&](const std::optional<tiling>& t) {
+    if (!t) return;
+    const double held = double(t->held[0]) * t->held[1] * t->held[2] * c.value_bytes;
+    const double owned = double(t->size[0]) * t->size[1] * t->size[2] * c.value_bytes;
+    // Estimates: rings come from L2; a tile costs a trip to memory, and one more to show that it is written.
+    constexpr double trips_seconds = 3e-6;
+    const double share = best.from_l2 ? l2 : std::min(l2, memory / t->blocks());
+    const double streaming =
+        trips_seconds + std::max(held / l2, owned / share) * c.fields + owned / share * c.targets;
+    const double sweeps = t->depth * detail::sweep_seconds(*t, c, (t->depth - 1) / 2, device);
+    const double rounds = double((t->tiles() + t->blocks() - 1) / t->blocks());
+    const double seconds = rounds * (streaming + sweeps) / t->depth;
+    if (best.refusal.empty() && seconds >= best.seconds_per_step) return;
+    best.tiles = *t;
+    best.seconds_per_step = seconds;
+    best.streaming_seconds = rounds * streaming / t->depth;
+    best.refusal.clear();
+  };
+  const std::vector<int> one{1}, along_x = c.rank > 1 ? detail::tile_sizes(n[2], c.piece) : one,
+                                 along_y = c.rank > 2 ? detail::tile_sizes(n[1], 1) : one;
+  const int unit = c.rank == 1 ? c.piece : 1;
+  for (int depth : {1, 2, 3, 4, 6, 8, 12, 16}) {
+    if (depth > (only_depth > 0 ? 1 : std::max<index>(1, steps))) break;
+    if (only_depth > 0) depth = only_depth;
+    for (const int y : along_y)
+      for (const int x : along_x) {
+        std::array<int, 3> size{1, y, x};
+        const auto divided = [&](index along) {
+          size[slowest] = int(along);
+          return detail::divide(size, depth, c, n, periodic, folds, device, shared_limit);
+        };
+        // As many cells as fit along the slowest axis: shared memory grows by the same for each.
+        index most = n[slowest];
+        auto large = divided(most);
+        if (!large && (large = divided(unit)))
+          if (const auto twice = divided(2 * unit)) {
+            const std::int64_t first = large->shared_bytes(c), each = twice->shared_bytes(c) - first;
+            most = std::min(most, unit * (1 + (shared_limit - first) / std::max<std::int64_t>(1, each)));
+            for (large = divided(most); !large; large = divided(most))
+              most -= std::max<index>(unit, most / 16);
+          }
+        if (!large) continue;
+        take(large);
+        // Smaller ones that the blocks' last round leaves time for.
+        const index count = large->count[slowest], beside = large->tiles() / count;
+        const index rounds = (large->tiles() + large->most_blocks - 1) / large->most_blocks;
+        const index more = std::min(n[slowest], rounds * large->most_blocks / beside);
+        for (const index along : {more, (count + more) / 2})
+          if (along > count) take(divided((n[slowest] + along - 1) / along));
+      }
   }
   return best;
 }
