@@ -230,14 +230,14 @@ struct persistent_cuda {
         if (array.size() < size) array = std::decay_t<decltype(array)>(size);
       };
       if (!has_loop(choice.chosen.how)) return;
-      if (choice.chosen.how == cuda::strategy::temporal) return;
-      if (choice.chosen.where == cuda::cache::registers) {
+      if (choice.chosen.how == cuda::strategy::temporal)
+        grow(progress_, device_.sm_count);
+      else if (choice.chosen.where == cuda::cache::registers) {
         grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
         grow(streamed_, choice.strips.streamed_cells(field_count<S>));
-      } else {
-        grow(lists_, index(choice.tiles.blocks()) * choice.tiles.exchanged);
-        if (choice.chosen.how == cuda::strategy::temporal) grow(progress_, device_.sm_count);
       }
+      if (choice.chosen.where == cuda::cache::shared)
+        grow(lists_, index(choice.tiles.blocks()) * choice.tiles.exchanged);
     }
 
     cuda::plan choose(const conditions<S, Real>& given, index steps, bool checks) const {
