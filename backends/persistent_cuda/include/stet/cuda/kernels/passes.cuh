@@ -31,29 +31,42 @@ struct pass_progress {
           : "memory");
     }
   }
-  /// Whether all blocks have; does not wait. The same in all threads; if so, they may go on as after wait().
-  __device__ __forceinline__ bool reached(unsigned rounds) const {
-    int all = 1;
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x) all &= has_finished(b, rounds);
+  /// Rounds that all blocks have finished; does not wait. The same in all threads: what may be read and
+  /// written then may be.
+  __device__ __forceinline__ unsigned least() const {
+    __shared__ unsigned of_warp[32];
+    unsigned least = count(blockIdx.x);
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x) {
+      const unsigned other = count(b);
+      if (int(other - least) < 0) least = other;
+    }
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      const unsigned other = __shfl_xor_sync(0xffffffffu, least, lanes);
+      if (int(other - least) < 0) least = other;
+    }
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = least;
     __threadfence();
-    return __syncthreads_and(all) != 0;
+    __syncthreads();
+    for (unsigned w = 0; w < blockDim.x / 32; ++w)
+      if (int(of_warp[w] - least) < 0) least = of_warp[w];
+    return least;
   }
   /// Until all blocks have.
   __device__ __forceinline__ void wait(unsigned rounds) const {
     for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
-      while (!has_finished(b, rounds)) {}
+      while (int(count(b) - rounds) < 0) {}
     __threadfence();
     __syncthreads();
   }
 
  private:
-  __device__ __forceinline__ bool has_finished(unsigned block, unsigned rounds) const {
-    unsigned count;
+  __device__ __forceinline__ unsigned count(unsigned block) const {
+    unsigned rounds;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
-                 : "=r"(count)
+                 : "=r"(rounds)
                  : "l"(__cvta_generic_to_global(finished + block))
                  : "memory");
-    return int(count - rounds) >= 0;
+    return rounds;
   }
 };
 

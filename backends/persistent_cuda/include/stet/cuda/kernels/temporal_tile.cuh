@@ -23,12 +23,17 @@ namespace detail {
 
 /// A tile of a pass, and its place in the grid. In shared memory: registers are for cells.
 struct tile_place {
-  int round, pass;
+  int round, pass, tile_y, tile_x;
   int row, x;                   ///< its first
   int own_begin[2], own_end[2]; ///< what it owns: y, x
   bool is_first, is_last;       ///< along y
   bool sent;                    ///< its cells are on their way
   unsigned needed;              ///< rounds that all blocks must have finished before it is loaded
+};
+
+struct temporal_facts {
+  tile_place tile, next;
+  unsigned reached; ///< rounds that all blocks are known to have finished
 };
 
 template <class S, class Real, int Rows> struct temporal_block {
@@ -41,12 +46,12 @@ template <class S, class Real, int Rows> struct temporal_block {
   const temporal_arguments<S, Real>& a;
   int lane, warp;
   strip_type strip;
-  tile_place* places; ///< the tile, and the next one
+  temporal_facts& facts;
 
   __device__ __forceinline__ temporal_block(const temporal_arguments<S, Real>& given, Real* shared,
-                                            tile_place* shared_places)
+                                            temporal_facts& shared_facts)
       : a(given), lane(threadIdx.x % 32), warp(threadIdx.x / 32), strip(shared, nullptr, {}),
-        places(shared_places) {}
+        facts(shared_facts) {}
   /// The lane's cells of a row of the next tile, on their way to registers.
   __device__ __forceinline__ Real* arriving(int field, int row) const {
     return strip.ends + (strip_ends<S>() + (warp * fields + field) * Rows + row) * row_cells;
@@ -55,14 +60,14 @@ template <class S, class Real, int Rows> struct temporal_block {
   __device__ __forceinline__ int rounds() const { // of a pass
     return (a.t.blocks() + int(gridDim.x) - 1) / int(gridDim.x);
   }
-  /// The tile of a round. By one thread.
-  __device__ __forceinline__ tile_place place_of(int round) const {
+  /// The block's tile in a round. By one thread.
+  __device__ __forceinline__ tile_place place_of(int round, int pass, int tile_y, int tile_x) const {
     const axis_tiling &y = a.t.y, &x = a.t.x;
     tile_place p;
     p.round = round;
-    p.pass = round / rounds();
-    const int tile = round % rounds() * int(gridDim.x) + int(blockIdx.x);
-    const int tile_y = tile / x.count, tile_x = tile % x.count;
+    p.pass = pass;
+    p.tile_y = tile_y;
+    p.tile_x = tile_x;
     p.row = y.begin(tile_y);
     p.x = x.begin(tile_x);
     p.own_begin[0] = y.own_begin(tile_y);
@@ -71,19 +76,28 @@ template <class S, class Real, int Rows> struct temporal_block {
     p.own_end[1] = x.own_begin(tile_x + 1);
     p.is_first = y.is_first(tile_y);
     p.is_last = y.is_last(tile_y);
+    p.sent = false;
     const bool wraps = y.periodic && (tile_y == 0 || tile_y == y.count - 1);
-    const int tiles = a.t.blocks(), last = wraps ? tiles - 1 : ::min(tile + x.count + 1, tiles - 1);
-    p.needed =
-        p.pass == 0 ? 0 : unsigned(p.pass - 1) * unsigned(rounds()) + unsigned(last / int(gridDim.x) + 1);
+    const int tiles = a.t.blocks(), last = wraps ? tiles - 1 : tile_y * x.count + tile_x + x.count + 1;
+    p.needed = pass == 0 ? 0
+                         : unsigned(pass - 1) * unsigned(rounds()) +
+                               unsigned(::min(last, tiles - 1) / int(gridDim.x) + 1);
     return p;
+  }
+  __device__ __forceinline__ tile_place first_place() const {
+    return place_of(0, 0, int(blockIdx.x) / a.t.x.count, int(blockIdx.x) % a.t.x.count);
+  }
+  /// The block's next tile, in the next pass if there is none in this one.
+  __device__ __forceinline__ tile_place place_after(const tile_place& p) const {
+    const int skip_y = int(gridDim.x) / a.t.x.count, skip_x = int(gridDim.x) % a.t.x.count;
+    int tile_y = p.tile_y + skip_y, tile_x = p.tile_x + skip_x;
+    if (tile_x >= a.t.x.count) ++tile_y, tile_x -= a.t.x.count;
+    if (tile_y < a.t.y.count) return place_of(p.round + 1, p.pass, tile_y, tile_x);
+    const tile_place first = first_place();
+    return place_of((p.pass + 1) * rounds(), p.pass + 1, first.tile_y, first.tile_x);
   }
   /// Whether it is one of the run.
   __device__ __forceinline__ bool is_there(const tile_place& p) const { return p.pass * a.t.depth < a.steps; }
-  /// The block's first round behind this one: it may have no tile in the last round of a pass.
-  __device__ __forceinline__ int next_round(int round) const {
-    ++round;
-    return round + (round % rounds() * int(gridDim.x) + int(blockIdx.x) >= a.t.blocks());
-  }
   /// Of the lane in a tile: its first cell, and the first row of its strip.
   __device__ __forceinline__ int lane_x(const tile_place& p) const { return p.x + lane * C; }
   __device__ __forceinline__ int first_row(const tile_place& p) const { return p.row + warp * Rows; }
@@ -103,7 +117,7 @@ template <class S, class Real, int Rows> struct temporal_block {
     return index(wrapped(row, int(a.g.extents[1]), a.t.y.periodic)) * a.g.pitch +
            wrapped(x, int(a.g.extents[2]), a.t.x.periodic);
   }
-  /// The lane's cells of the strip's rows in a field; from row `turn` on they lie beyond the end of the grid,
+  /// A piece of each of the strip's rows in a field; from row `turn` on they lie beyond the end of the grid,
   /// which is periodic.
   struct lines {
     const Real *before, *behind;
@@ -113,37 +127,39 @@ template <class S, class Real, int Rows> struct temporal_block {
       return const_cast<Real*>(i < turn ? before : behind) + i * pitch;
     }
   };
-  __device__ __forceinline__ lines lines_of(const Real* field, const tile_place& p) const {
+  __device__ __forceinline__ lines lines_of(const Real* field, const tile_place& p, int x) const {
     const int n = int(a.g.extents[1]);
-    const Real* const first = field + in_row(first_row(p), lane_x(p));
+    const Real* const first = field + in_row(first_row(p), x);
     return {first, first - n * a.g.pitch, a.t.y.periodic ? n - wrapped(first_row(p), n, true) : Rows,
             a.g.pitch};
   }
+  /// What a lane moves from and to memory: piece k of its own or, where a row is two pieces, so that every
+  /// access takes whole sectors, one of the lane's and its partner's: first both of the even lane's, then
+  /// both of the odd one's.
+  __device__ __forceinline__ int owner(int k) const { return Pieces == 1 ? lane : lane / 2 * 2 + k; }
+  __device__ __forceinline__ int moved(int k) const { return Pieces == 1 ? k : lane % 2; }
+  __device__ __forceinline__ int moved_x(const tile_place& p, int k) const {
+    return p.x + owner(k) * C + moved(k) * V;
+  }
 
-  /// Starts to copy a row of the lane's cells to where they arrive.
-  template <int F> __device__ __forceinline__ void send(int row, bool wanted, const lines& from) const {
-#pragma unroll
-    for (int k = 0; k < Pieces; ++k)
-      send_piece_if(wanted ? 0 : 1, 1, arriving(F, row) + k * 32 * V, from.row(row) + k * V);
-  }
-  __device__ __forceinline__ void send(const tile_place& p) const {
-    unrolled<fields>([&](auto f) {
-      const lines from = lines_of(source(p.pass, f), p);
-      unrolled<Rows>([&](auto row) { send<f>(row, has_cells(lane_x(p)), from); });
+  /// Starts to copy the rows of a tile, where `wanted`, to where they arrive.
+  __device__ __forceinline__ void send(const tile_place& p, bool wanted) const {
+    unrolled<fields * Pieces>([&](auto i) {
+      constexpr int f = i / Pieces, k = i % Pieces;
+      const int x = moved_x(p, k), without = wanted && has_cells(x) ? 0 : 1;
+      const lines from = lines_of(source(p.pass, f), p, x);
+      Real* const to = arriving(f, 0) + (owner(k) - lane) * V + moved(k) * 32 * V;
+      unrolled<Rows>([&](auto row) { send_piece_if(without, 1, to + row * row_cells, from.row(row)); });
     });
     __pipeline_commit();
   }
-  /// Cells that have arrived go into registers; those of the next tile are sent for, where `wanted`.
-  __device__ __forceinline__ void take(const tile_place& next, bool wanted) {
-    wanted = wanted && has_cells(lane_x(next));
-    unrolled<fields>([&](auto f) {
-      const lines from = lines_of(source(next.pass, f), next);
-      unrolled<Rows>([&](auto row) {
-        strip_type::load(arriving(f, row), strip.cells[f][row]);
-        send<f>(row, wanted, from);
-      });
-    });
-    __pipeline_commit();
+  /// Cells that have arrived go into registers.
+  __device__ __forceinline__ void take() {
+    __pipeline_wait_prior(0);
+    __syncwarp();
+    unrolled<fields * Rows>(
+        [&](auto i) { strip_type::load(arriving(i / Rows, i % Rows), strip.cells[i / Rows][i % Rows]); });
+    __syncwarp();
   }
   /// Rows above the first and below the last tile: rims. Others are never used.
   __device__ __forceinline__ void load_rims(const tile_place& p) const {
@@ -182,16 +198,33 @@ template <class S, class Real, int Rows> struct temporal_block {
 
   /// The cells that the tile owns; and once the rows that no tile holds.
   __device__ __forceinline__ void store(const tile_place& p) const {
-    const int x = lane_x(p), row = first_row(p);
-    const bool owned = x >= p.own_begin[1] && x < p.own_end[1] && has_cells(x);
-    const int begin = owned ? p.own_begin[0] - row : Rows, end = p.own_end[0] - row;
+    const int x = lane_x(p), row = first_row(p), begin = p.own_begin[0] - row, end = p.own_end[0] - row;
+    const auto owns = [&](int x) { return x >= p.own_begin[1] && x < p.own_end[1] && has_cells(x); };
+    const bool odd = lane % 2 == 1;
     unrolled<assigned_count<S>>([&](auto f) {
       Real* const field = target(p.pass, f);
-      const lines to = lines_of(field, p);
-      unrolled<Rows>([&](auto i) {
+      lines to[Pieces];
+      int first[Pieces];
 #pragma unroll
-        for (int k = 0; k < Pieces; ++k)
-          store_piece_if(i >= begin && i < end, to.row(i) + k * V, strip_type::part(strip.cells[f][i], k));
+      for (int k = 0; k < Pieces; ++k) {
+        to[k] = lines_of(field, p, moved_x(p, k));
+        first[k] = owns(p.x + owner(k) * C) ? begin : Rows;
+      }
+      unrolled<Rows>([&](auto i) {
+        if constexpr (Pieces == 1) {
+          store_piece_if(i >= first[0] && i < end, to[0].row(i), strip.cells[f][i]);
+        } else {
+          Real moving[2][V];
+#pragma unroll
+          for (int c = 0; c < V; ++c) {
+            const Real low = strip.cells[f][i][c], high = strip.cells[f][i][V + c];
+            const Real other = __shfl_xor_sync(0xffffffffu, odd ? low : high, 1);
+            moving[0][c] = odd ? other : low;
+            moving[1][c] = odd ? high : other;
+          }
+#pragma unroll
+          for (int k = 0; k < 2; ++k) store_piece_if(i >= first[k] && i < end, to[k].row(i), moving[k]);
+        }
       });
       const auto rim = [&](int from, int to) {
         for (int row = from + warp; row < to; row += strip_warps)
@@ -202,7 +235,7 @@ template <class S, class Real, int Rows> struct temporal_block {
             store_piece(field + in_row(row, x) + k * V, v);
           }
       };
-      if (p.pass > 0 || !owned) return;
+      if (p.pass > 0 || !owns(x)) return;
       if (p.is_first) rim(0, a.t.y.lo);
       if (p.is_last) rim(a.t.y.hi, int(a.g.extents[1]));
     });
@@ -210,34 +243,42 @@ template <class S, class Real, int Rows> struct temporal_block {
 
   /// The next tile. False when there is none.
   __device__ __forceinline__ bool begin_tile() {
-    const tile_place& next = places[1];
+    tile_place &p = facts.tile, &next = facts.next;
     if (!is_there(next)) return false;
     if (!next.sent) {
+      a.progress.publish(unsigned(next.round));
       a.progress.wait(next.needed);
-      send(next);
+      send(next, true);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-      places[0] = next;
-      places[1] = place_of(next_round(next.round));
+      p = next;
+      next = place_after(p);
     }
     __syncthreads();
-    load_rims(places[0]);
-    const bool ahead = is_there(next) && a.progress.reached(next.needed);
-    if (threadIdx.x == 0) places[1].sent = ahead;
-    __pipeline_wait_prior(0); // each lane for its own
-    take(next, ahead);
+    load_rims(p);
+    const bool ahead = is_there(next) && reached(next.needed);
+    if (threadIdx.x == 0) next.sent = ahead;
+    take();
+    send(next, ahead);
     return true;
   }
+  /// Whether the blocks are so far; asks them only when that is not known.
+  __device__ __forceinline__ bool reached(unsigned rounds) const {
+    if (int(facts.reached - rounds) >= 0) return true;
+    const unsigned all = a.progress.least();
+    if (threadIdx.x == 0) facts.reached = all;
+    return int(all - rounds) >= 0;
+  }
   __device__ __forceinline__ void end_tile() const {
-    store(places[0]);
-    a.progress.publish(unsigned(places[1].round));
+    a.progress.publish(unsigned(facts.tile.round)); // the one before: its stores are done by now
+    store(facts.tile);
   }
 
   template <class Ends> __device__ __forceinline__ void run() {
-    if (threadIdx.x == 0) places[1] = place_of(0);
+    if (threadIdx.x == 0) facts.next = first_place(), facts.reached = 0;
     __syncthreads();
-    const tile_place& p = places[0];
+    const tile_place& p = facts.tile;
     const auto steps_before = [&](int pass) { return ::min(pass * a.t.depth, a.steps); };
     while (begin_tile()) {
       for (int left = steps_before(p.pass + 1) - steps_before(p.pass);;) {
@@ -273,8 +314,8 @@ template <class S, class Real, int Rows>
 __global__ void __launch_bounds__(32 * strip_warps, 1)
     temporal_kernel(const __grid_constant__ temporal_arguments<S, Real> a) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  __shared__ detail::tile_place places[2];
-  detail::temporal_block<S, Real, Rows> block(a, reinterpret_cast<Real*>(shared_bytes), places);
+  __shared__ detail::temporal_facts facts;
+  detail::temporal_block<S, Real, Rows> block(a, reinterpret_cast<Real*>(shared_bytes), facts);
   constexpr int C = strip_shape_of<S, Real>().cells;
   constexpr reach around = reach_of(step_program<S>::value, 0, field_count<S>);
   constexpr int low = around.low[2], high = around.high[2];

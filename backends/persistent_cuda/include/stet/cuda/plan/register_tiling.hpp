@@ -29,14 +29,16 @@ struct axis_tiling {
   int held = 0, ring = 0, count = 1;
   int unit = 1; ///< positions are multiples of it
   bool periodic = false;
+  int stride = 0; ///< from tile to tile but the last; 0: evenly spread, which takes divisions
 
   STET_INLINE constexpr int owned() const { // periodic: by each tile but the last
-    return (n + count * unit - 1) / (count * unit) * unit;
+    return stride > 0 ? stride : (n + count * unit - 1) / (count * unit) * unit;
   }
   /// The first cell that a tile holds.
   STET_INLINE constexpr int begin(int tile) const {
     if (periodic) return tile * owned() - ring;
     if (count == 1) return lo;
+    if (stride > 0) return lo + (tile < count - 1 ? tile * stride : hi - held - lo);
     if (tile == count - 1) return hi - held;
     return lo + int(index(hi - held - lo) * tile / (count - 1)) / unit * unit;
   }
@@ -488,8 +490,15 @@ inline register_tiling_choice choose_temporal_tiling(const stencil_costs& c, con
         const int own = axis.held - 2 * axis.ring, n = axis.hi - axis.lo;
         if (own <= 0) return false;
         const int least = axis.periodic ? (axis.n + own - 1) / own : (n - 2 * axis.ring + own - 1) / own;
-        for (axis.count = std::max(1, least); axis.count <= least + 8; ++axis.count)
+        for (axis.count = std::max(1, least); axis.count <= least + 8; ++axis.count) {
+          axis.stride = 0;
+          axis.stride =
+              axis.periodic ? axis.owned()
+              : axis.count == 1
+                  ? n
+                  : detail::round_up((n - axis.held + axis.count - 2) / (axis.count - 1), axis.unit);
           if (axis.covers()) return true;
+        }
         return false;
       };
       if (!cover(t.x) || !cover(t.y)) continue;
