@@ -288,7 +288,7 @@ struct persistent_cuda {
           a.first_step = first_step + done;
           a.steps = int(std::min<index>(steps - done, index(strips.depth) << 16));
           progress_.fill_bytes(0, stream());
-          cuda::launch_cooperative(cuda::temporal_kernel<S, Real, shape.registers.back()>,
+          cuda::launch_cooperative(cuda::temporal_kernel<S, Real, shape.temporal>,
                                    {.grid = dim3(unsigned(std::min(strips.blocks(), device_.sm_count))),
                                     .block = dim3(32 * cuda::strip_warps),
                                     .dynamic_shared = static_cast<std::size_t>(shape.temporal_bytes()),

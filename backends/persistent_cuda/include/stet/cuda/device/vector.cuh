@@ -63,6 +63,21 @@ __device__ __forceinline__ void store_piece_if(bool wanted, Real* to, const Real
                  "d"(from[0]), "d"(from[1]), "r"(unsigned(wanted))
                  : "memory");
 }
+/// The same where begin ≤ i < end.
+template <class Real>
+__device__ __forceinline__ void store_piece_between(int i, int begin, int end, Real* to,
+                                                    const Real (&from)[piece_cells<Real>]) {
+  if constexpr (piece_cells<Real> == 4)
+    asm volatile("{ .reg .pred p; setp.ge.s32 p, %5, %6; setp.lt.and.s32 p, %5, %7, p;"
+                 "  @p st.global.v4.f32 [%0], {%1, %2, %3, %4}; }" ::"l"(__cvta_generic_to_global(to)),
+                 "f"(from[0]), "f"(from[1]), "f"(from[2]), "f"(from[3]), "r"(i), "r"(begin), "r"(end)
+                 : "memory");
+  else
+    asm volatile("{ .reg .pred p; setp.ge.s32 p, %3, %4; setp.lt.and.s32 p, %3, %5, p;"
+                 "  @p st.global.v2.f64 [%0], {%1, %2}; }" ::"l"(__cvta_generic_to_global(to)),
+                 "d"(from[0]), "d"(from[1]), "r"(i), "r"(begin), "r"(end)
+                 : "memory");
+}
 /// The same for a single value.
 __device__ __forceinline__ void store_if(bool wanted, float* to, float v) {
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.f32 [%0], %1; }" ::"l"(

@@ -117,22 +117,6 @@ template <class S, class Real, int Rows> struct temporal_block {
     return index(wrapped(row, int(a.g.extents[1]), a.t.y.periodic)) * a.g.pitch +
            wrapped(x, int(a.g.extents[2]), a.t.x.periodic);
   }
-  /// A piece of each of the strip's rows in a field; from row `turn` on they lie beyond the end of the grid,
-  /// which is periodic.
-  struct lines {
-    const Real *before, *behind;
-    int turn;
-    index pitch;
-    __device__ __forceinline__ Real* row(int i) const {
-      return const_cast<Real*>(i < turn ? before : behind) + i * pitch;
-    }
-  };
-  __device__ __forceinline__ lines lines_of(const Real* field, const tile_place& p, int x) const {
-    const int n = int(a.g.extents[1]);
-    const Real* const first = field + in_row(first_row(p), x);
-    return {first, first - n * a.g.pitch, a.t.y.periodic ? n - wrapped(first_row(p), n, true) : Rows,
-            a.g.pitch};
-  }
   /// What a lane moves from and to memory: piece k of its own or, where a row is two pieces, so that every
   /// access takes whole sectors, one of the lane's and its partner's: first both of the even lane's, then
   /// both of the odd one's.
@@ -144,12 +128,22 @@ template <class S, class Real, int Rows> struct temporal_block {
 
   /// Starts to copy the rows of a tile, where `wanted`, to where they arrive.
   __device__ __forceinline__ void send(const tile_place& p, bool wanted) const {
+    const index pitch = a.g.pitch;
     unrolled<fields * Pieces>([&](auto i) {
       constexpr int f = i / Pieces, k = i % Pieces;
-      const int x = moved_x(p, k), without = wanted && has_cells(x) ? 0 : 1;
-      const lines from = lines_of(source(p.pass, f), p, x);
-      Real* const to = arriving(f, 0) + (owner(k) - lane) * V + moved(k) * 32 * V;
-      unrolled<Rows>([&](auto row) { send_piece_if(without, 1, to + row * row_cells, from.row(row)); });
+      const int x = moved_x(p, k), n = int(a.g.extents[1]);
+      const int rows = wanted && has_cells(x) ? Rows : 0;
+      const Real* from = source(p.pass, f) + in_row(first_row(p), x);
+      Real* to = arriving(f, 0) + (owner(k) - lane) * V + moved(k) * 32 * V;
+      // Rows until the end of the grid, behind which a periodic one goes on at its beginning.
+      int left = a.t.y.periodic ? n - wrapped(first_row(p), n, true) : Rows;
+#pragma unroll 8
+      for (int row = 0; row < Rows; ++row) {
+        if (left-- == 0) from -= n * pitch;
+        send_piece_if(row, rows, to, from);
+        from += pitch;
+        to += row_cells;
+      }
     });
     __pipeline_commit();
   }
@@ -203,16 +197,16 @@ template <class S, class Real, int Rows> struct temporal_block {
     const bool odd = lane % 2 == 1;
     unrolled<assigned_count<S>>([&](auto f) {
       Real* const field = target(p.pass, f);
-      lines to[Pieces];
+      Real* to[Pieces]; // of the strip's first row; what is owned never wraps
       int first[Pieces];
 #pragma unroll
       for (int k = 0; k < Pieces; ++k) {
-        to[k] = lines_of(field, p, moved_x(p, k));
+        to[k] = field + index(row) * a.g.pitch + moved_x(p, k);
         first[k] = owns(p.x + owner(k) * C) ? begin : Rows;
       }
       unrolled<Rows>([&](auto i) {
         if constexpr (Pieces == 1) {
-          store_piece_if(i >= first[0] && i < end, to[0].row(i), strip.cells[f][i]);
+          store_piece_between(i, first[0], end, to[0] + i * a.g.pitch, strip.cells[f][i]);
         } else {
           Real moving[2][V];
 #pragma unroll
@@ -223,7 +217,7 @@ template <class S, class Real, int Rows> struct temporal_block {
             moving[1][c] = odd ? high : other;
           }
 #pragma unroll
-          for (int k = 0; k < 2; ++k) store_piece_if(i >= first[k] && i < end, to[k].row(i), moving[k]);
+          for (int k = 0; k < 2; ++k) store_piece_between(i, first[k], end, to[k] + i * a.g.pitch, moving[k]);
         }
       });
       const auto rim = [&](int from, int to) {
@@ -297,9 +291,7 @@ template <class S, class Real, int Rows> struct temporal_block {
         }
         // Never. With a second way to new values ptxas keeps each cell in one register; without, it has old
         // and new rows side by side, and spills what is too much.
-        if (left < 0)
-          unrolled<fields * Rows * C>(
-              [&](auto i) { strip.cells[i / C / Rows][i / C % Rows][i % C] = Real(0); });
+        if (left < 0) take();
       }
     }
   }

@@ -245,6 +245,7 @@ template <class S, class Real> inline constexpr bool has_strips = strips_hold<S,
 struct strip_shape {
   std::array<int, 2> registers{}; ///< rows in registers for which there are kernels
   int streaming = 0;              ///< the same, where other rows are in memory
+  int temporal = 0;               ///< of the kernel of temporal
   int rank = 0;
   int cells = 0;             ///< of a lane in a row
   int width = 0, height = 0; ///< of a block's row in cells along x and, in rank 3, y
@@ -270,7 +271,7 @@ struct strip_shape {
   }
   /// Of the blocks of temporal, whose strips are in registers, and on their way in shared memory.
   constexpr std::int64_t temporal_bytes() const {
-    return std::int64_t(ends + strip_warps * fields * registers.back()) * row_bytes;
+    return std::int64_t(ends + strip_warps * fields * temporal) * row_bytes;
   }
   constexpr std::int64_t shared_bytes(const register_tiling& t) const {
     return std::int64_t(ends + strip_warps * slots(t.in_memory, t.in_shared)) * row_bytes +
@@ -324,6 +325,7 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     const int spare = s.rank == 3 || long_code ? 0 : (words == 2 ? 2 : 6) / s.fields; // what streaming takes
     s.registers = {std::max(small, least), std::max(large, least)};
     s.streaming = std::max(large - spare, least);
+    s.temporal = s.registers.back();
   }
   return s;
 }
@@ -480,7 +482,7 @@ inline register_tiling_choice choose_temporal_tiling(const stencil_costs& c, con
       register_tiling t;
       t.depth = depth;
       t.row_cells = 32 * s.cells;
-      t.registers = s.registers.back();
+      t.registers = s.temporal;
       t.x = {nx,   0,       detail::round_up(nx, unit), s.width, detail::round_up(depth * reach_x, unit), 1,
              unit, wraps[2]};
       t.y = {
