@@ -6,6 +6,7 @@
 #include <optional>
 #include <stet/backend.hpp>
 #include <stet/cuda/kernels/per_step.cuh>
+#include <stet/cuda/kernels/plane_stream.cuh>
 #include <stet/cuda/kernels/reduce.cuh>
 #include <stet/cuda/kernels/register_tile.cuh>
 #include <stet/cuda/kernels/resident.cuh>
@@ -229,6 +230,7 @@ struct persistent_cuda {
         if (array.size() < size) array = std::decay_t<decltype(array)>(size);
       };
       if (!has_loop(choice.chosen.how)) return;
+      if (choice.chosen.how == cuda::strategy::temporal) return;
       if (choice.chosen.where == cuda::cache::registers) {
         grow(exchanged_, 4 * choice.strips.exchange_cells(field_count<S>));
         grow(streamed_, choice.strips.streamed_cells(field_count<S>));
@@ -265,8 +267,45 @@ struct persistent_cuda {
       run_report unused;
       if (choice.chosen.where != cuda::cache::registers)
         run_in_shared(given, choice, first_step, stop_rule{0, 0, steps}, unused);
+      else if (choice.chosen.how == cuda::strategy::temporal)
+        run_planes(given, choice.planes, first_step, steps);
       else
         run_in_registers(given, choice.strips, first_step, steps);
+    }
+
+    /// temporal in registers, in rank 3.
+    void run_planes(const conditions<S, Real>& given, const cuda::plane_tiling& tiles, index first_step,
+                    index steps) {
+      if constexpr (constexpr auto shape = cuda::plane_shape_of<S, Real>(); shape.depth > 0) {
+        const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
+        const auto active = regions_of(step_program<S>::value, 0, extents_, given.boundaries).active;
+        cuda::plane_arguments<S, Real> a{};
+        a.t = tiles;
+        for (int axis = 0; axis < 3; ++axis) {
+          a.periodic[axis] = p.wraps[axis] > 0;
+          a.active_lo[axis] = a.periodic[axis] ? -(1 << 30) : int(active.lo[axis]);
+          a.active_hi[axis] = a.periodic[axis] ? 1 << 30 : int(active.hi[axis]);
+        }
+        a.progress = {finished_.data()};
+        // The kernel counts rounds in 32 bits: longer runs take more than one launch.
+        const index most = index(tiles.depth) * std::max(1, (1 << 30) / tiles.rounds());
+        for (index done = 0; done < steps; done += a.steps) {
+          a.g = grid_of(given, 0);
+          a.first_step = first_step + done;
+          a.steps = int(std::min<index>({steps - done, most, 1 << 30}));
+          finished_.fill_bytes(0, stream());
+          cuda::launch_cooperative(cuda::plane_kernel<S, Real, shape.depth>,
+                                   {.grid = dim3(unsigned(tiles.blocks)),
+                                    .block = dim3(unsigned(shape.threads())),
+                                    .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes()),
+                                    .stream = stream(),
+                                    .name = "temporal in registers",
+                                    .attributes = attributes()},
+                                   a);
+          if ((a.steps + tiles.depth - 1) / tiles.depth % 2 != 0)
+            for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
+        }
+      }
     }
 
     void run_in_registers(const conditions<S, Real>& given, const cuda::register_tiling& strips,
@@ -407,6 +446,7 @@ struct persistent_cuda {
     std::array<cuda::device_array<Real>, field_count<S>> state_, next_;
     // Made once: cudaMalloc and cudaFree wait for the whole device.
     cuda::device_array<double> partial_{std::max(cuda::reduce_blocks, device_.sm_count)};
+    cuda::device_array<unsigned> finished_{device_.sm_count};
     cuda::device_array<cuda::resident_result<S>> result_{1};
     cuda::device_array<Real>
         exchanged_; ///< by blocks whose cells are in registers; as large as a run has needed
