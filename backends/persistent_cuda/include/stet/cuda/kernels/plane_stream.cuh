@@ -55,10 +55,10 @@ template <class S, class Real, int Height> struct level_rows {
   }
 };
 
-/// Where a lane's cells are, as coordinates are counted.
+/// Where a lane's cells are.
 struct plane_position {
-  int z, y, x; ///< of the first cell
-  int n_y;     ///< 0: no cell is beyond a periodic face along y
+  int z, y, x;            ///< of the first cell; x within the grid
+  int period_z, period_y; ///< cells along a periodic axis, 0 along others
 };
 
 /// Cell I of a lane's piece in row J of its warp as evaluate() sees it.
@@ -75,93 +75,110 @@ template <class S, class Real, int Height, int J, int I> struct plane_cell {
   }
   template <int P> __device__ __forceinline__ Real param() const { return g.given.param[P]; }
   template <int Axis> __device__ __forceinline__ Real coord() const {
-    if constexpr (Axis == 0) return static_cast<Real>(at.z);
-    if constexpr (Axis == 1) return static_cast<Real>(at.n_y > 0 ? (at.y + J) % at.n_y : at.y + J);
-    return static_cast<Real>(at.x + I);
+    const auto wrapped = [](int i, int period) { return period > 0 ? (i % period + period) % period : i; };
+    return static_cast<Real>(Axis == 0   ? wrapped(at.z, at.period_z)
+                             : Axis == 1 ? wrapped(at.y + J, at.period_y)
+                                         : at.x + I);
   }
   __device__ __forceinline__ Real step() const { return static_cast<Real>(step_number); }
 };
 
 /// i brought into [0, n) where an axis is periodic; elsewhere the nearest cell: nobody looks at it.
-__device__ __forceinline__ int folded_plane(int i, int n, bool periodic) {
-  if (!periodic) return ::max(0, ::min(i, n - 1));
-  while (i < 0) i += n;
-  while (i >= n) i -= n;
-  return i;
+__device__ __forceinline__ int within(int i, int n, bool periodic) {
+  return periodic ? (i % n + n) % n : ::max(0, ::min(i, n - 1));
 }
 
-/// A block that goes over its tiles.
+/// Keeps the compiler from taking a pointer apart: it would add its terms anew at every use.
+template <class T> __device__ __forceinline__ T* opaque(T* p) {
+  asm("" : "+l"(p));
+  return p;
+}
+
+/// A block that goes over its tiles. Places in shared memory are in bytes.
 template <class S, class Real, int Depth> struct plane_block {
   static constexpr plane_shape shape = plane_shape_with<S, Real>(Depth);
   using around = plane_reach<S>;
   static constexpr int fields = field_count<S>, assigned = assigned_count<S>;
-  static constexpr int V = piece_cells<Real>, H = shape.height, row_cells = 32 * V;
+  static constexpr int V = piece_cells<Real>, H = shape.height, row_bytes = shape.row_bytes;
   static constexpr int U = around::window, skew = around::skew, ahead = shape.ahead;
-  static constexpr int plane_cells = shape.rows() * row_cells;
+  static constexpr int plane_bytes = shape.rows() * row_bytes;
   static constexpr int edge_rows = around::edge_rows(assigned), late = around::edges_late;
-  static constexpr int edge_cells = (Depth - 1) * shape.warps * edge_rows * row_cells; ///< of a slot
+  static constexpr int level_edges = shape.warps * edge_rows * row_bytes;
+  static constexpr int slot_bytes = (Depth - 1) * level_edges, edge_bytes = around::edge_slots * slot_bytes;
   static constexpr int turns = shape.turns ? U : 1;
   static_assert(shape.depth == Depth, "registers and shared memory hold the levels");
   using rows_type = level_rows<S, Real, H>;
   using piece = Real[V];
 
-  static constexpr int ring_cells(int field) {
-    return around::ring_planes(field, Depth, ahead) * plane_cells;
+  static constexpr int ring_bytes(int field) {
+    return around::ring_planes(field, Depth, ahead) * plane_bytes;
   }
   static constexpr int ring_begin(int field) {
-    return around::ring_planes_before(field, Depth, ahead) * plane_cells;
+    return around::above * row_bytes + around::ring_planes_before(field, Depth, ahead) * plane_bytes;
   }
+  /// Of a warp's edges: those of the one above warp 0 lie before, too.
+  static constexpr int edges_begin = ring_begin(fields) + around::above * row_bytes;
 
   const plane_arguments<S, Real>& a;
-  Real* rings; ///< the lane's piece of the first row of its warp, in the first slot
-  Real* edges; ///< the same, of what its warp shows
+  unsigned char* shared;
   int lane, warp;
+  int rings; ///< the lane's piece of its warp's first row, in a plane
+  int edges; ///< the same, of the edges that warps show
 
-  __device__ __forceinline__ plane_block(const plane_arguments<S, Real>& given, Real* shared)
-      : a(given), lane(int(threadIdx.x) % 32), warp(int(threadIdx.x) / 32) {
-    rings = shared + (around::above + warp * H) * row_cells + lane * V;
-    edges = shared + around::above * row_cells + ring_begin(fields) +
-            (around::above + warp * edge_rows) * row_cells + lane * V;
-  }
+  __device__ __forceinline__ plane_block(const plane_arguments<S, Real>& given, unsigned char* shared_bytes)
+      : a(given), shared(shared_bytes), lane(int(threadIdx.x) % 32), warp(int(threadIdx.x) / 32),
+        rings(warp * H * row_bytes + lane * 16), edges(warp * edge_rows * row_bytes + lane * 16) {}
+
+  __device__ __forceinline__ Real* in_shared(int at) const { return reinterpret_cast<Real*>(shared + at); }
 
   /// What a block knows of the tile that it works at.
   struct tile_state {
     Real cell[Depth > 1 ? Depth - 1 : 1][assigned][U][H][V]; ///< of levels 1 …, by place of the plane
-    const Real* from[fields];
-    Real* to[assigned];
-    index plane;                     ///< cells from plane to plane
-    int row[H];                      ///< where the lane's pieces are in a plane
-    unsigned owned;                  ///< rows that the lane stores, a bit for each
-    unsigned kept_rows;              ///< rows that keep their values
-    unsigned kept_cells;             ///< the same, of the lane's cells in each row
-    unsigned keeps;                  ///< what a warp has to look at: 1 rows, 2 low x, 4 high x, 8 any x
-    int newest[fields];              ///< where the last plane is that has arrived, in the rings
-    int edge;                        ///< where edges are shown in this iteration
-    int own_begin, own_planes, last; ///< planes that the tile owns; the last one that it reads
-    int idle;                        ///< levels that change nothing
-    index first_step;                ///< number of the step that level 1 takes
+    const Real* from[fields];                                ///< the plane that is sent for next
+    int sent[fields];                                        ///< its number, from 0 on where z is periodic
+    Real* to[assigned];                                      ///< the plane that the last level updates
+    unsigned row[H];                                         ///< where the lane's pieces are in a plane
+    unsigned bits;      ///< H rows that the lane stores; V cells that keep their values; H such rows; odd
+    int newest[fields]; ///< where the last plane that has arrived is in its ring
+    int edge;           ///< where edges are shown in this iteration
+    int last;           ///< planes from here on are not read
+    int stored, stored_planes; ///< the first plane that is stored, and how many are
+    int idle;                  ///< levels that change nothing
+    index first_step;          ///< number of the step that level 1 takes
     plane_position at;
+    __device__ __forceinline__ bool stores_row(int j) const { return (bits >> j & 1) != 0; }
+    __device__ __forceinline__ bool keeps_cell(int i) const { return (bits >> (H + i) & 1) != 0; }
+    __device__ __forceinline__ bool keeps_row(int j) const { return (bits >> (H + V + j) & 1) != 0; }
+    static constexpr unsigned odd = 1u << (2 * H + V); ///< cells in the middle of a piece keep their values
+    static constexpr unsigned rare = odd | ((1u << H) - 1) << (H + V);
   };
+  static_assert(2 * H + V < 32, "bits for rows and cells");
 
   /// Place of a plane that was updated `ago` iterations before the one at place K.
   static constexpr int place(int k, int ago) { return ((k - ago) % U + U) % U; }
 
   /// Where in its ring the plane lies that level `Level` sees at Dz.
   template <int F, int Level, int Dz> __device__ __forceinline__ int in_ring(const tile_state& t) const {
-    constexpr int back = (around::of(F).high[0] - Dz + skew * (Level - 1)) * plane_cells;
+    constexpr int back = (around::of(F).high[0] - Dz + skew * (Level - 1)) * plane_bytes;
     int at = t.newest[F] - back;
-    at += at < 0 ? ring_cells(F) : 0;
+    at += at < rings ? ring_bytes(F) : 0;
     return at;
   }
 
-  /// Copies plane z of a field into the slot `slots` after that of the newest.
-  template <int F> __device__ __forceinline__ void send(const tile_state& t, int z, int slots) const {
-    if (z > t.last) return;
-    int at = t.newest[F] + slots * plane_cells;
-    at -= at >= ring_cells(F) ? ring_cells(F) : 0;
-    const Real* const from = t.from[F] + folded_plane(z, int(a.g.extents[0]), a.periodic[0]) * t.plane;
+  /// Copies the next plane of a field into the slot `Slots` after that of the newest.
+  template <int F> __device__ __forceinline__ void send(tile_state& t, bool wanted, int slots) const {
+    if (wanted) {
+      int at = t.newest[F] + slots * plane_bytes;
+      at -= at >= rings + ring_bytes(F) ? ring_bytes(F) : 0;
+      const Real* const from = opaque(t.from[F]);
 #pragma unroll
-    for (int j = 0; j < H; ++j) send_piece(rings + ring_begin(F) + at + j * row_cells, from + t.row[j]);
+      for (int j = 0; j < H; ++j) send_piece(in_shared(ring_begin(F) + at + j * row_bytes), from + t.row[j]);
+    }
+    const int n = int(a.g.extents[0]);
+    const index plane = a.g.extents[1] * a.g.pitch;
+    ++t.sent[F];
+    t.from[F] += unsigned(t.sent[F] - 1) < unsigned(n - 1) ? plane : a.periodic[0] ? plane - n * plane : 0;
+    if (a.periodic[0] && t.sent[F] == n) t.sent[F] = 0;
   }
 
   /// Piece of row R of a plane as level `Level` sees it.
@@ -170,15 +187,15 @@ template <class S, class Real, int Depth> struct plane_block {
                                         piece& to) const {
     constexpr read_plane p = around::planes.items[P];
     if constexpr (Level == 1 || p.field >= assigned) {
-      load_piece(rings + ring_begin(p.field) + offset[P] + R * row_cells, to);
+      load_piece(in_shared(ring_begin(p.field) + offset[P] + R * row_bytes), to);
     } else if constexpr (R >= 0 && R < H) {
 #pragma unroll
       for (int i = 0; i < V; ++i) to[i] = t.cell[Level - 2][p.field][place(K, skew - p.dz)][R][i];
     } else {
       constexpr int high = around::of(p.field).high[1], low = around::of(p.field).low[1];
-      constexpr int first = (Level - 2) * shape.warps * edge_rows + around::edge_rows(p.field);
-      constexpr int row = R < 0 ? first - edge_rows + high + low + R : first + edge_rows + R - H;
-      load_piece(edges + offset[P] + row * row_cells, to);
+      constexpr int row =
+          around::edge_rows(p.field) + (R < 0 ? -edge_rows + high + low + R : edge_rows + R - H);
+      load_piece(in_shared(edges_begin + (Level - 2) * level_edges + offset[P] + row * row_bytes), to);
     }
   }
   template <int Level, int K, int P, int R>
@@ -198,39 +215,23 @@ template <class S, class Real, int Depth> struct plane_block {
       unrolled<(Depth - 1) * assigned>([&](auto i) {
         constexpr int level = i / assigned, f = i % assigned;
         constexpr int high = around::of(f).high[1], low = around::of(f).low[1];
-        Real* const to =
-            edges + t.edge + (level * shape.warps * edge_rows + around::edge_rows(f)) * row_cells;
-        unrolled<high>(
-            [&](auto r) { store_piece_shared(to + r * row_cells, t.cell[level][f][place(K, late)][r()]); });
-        unrolled<low>([&](auto r) {
-          store_piece_shared(to + (high + r) * row_cells, t.cell[level][f][place(K, late)][H - low + r()]);
+        constexpr int first = edges_begin + level * level_edges + around::edge_rows(f) * row_bytes;
+        unrolled<high + low>([&](auto r) {
+          constexpr int row = r < high ? int(r) : H - low - high + r;
+          store_piece_shared(in_shared(t.edge + first + r * row_bytes),
+                             t.cell[level][f][place(K, late)][row]);
         });
       });
   }
 
-  /// Cells of row J that keep the values of the level before.
+  /// The cells [first, last) of a piece that the level before had.
   template <int Level, int K, int F, int J>
-  __device__ __forceinline__ void keep(const tile_state& t, bool whole, piece& v) const {
-    piece old;
+  __device__ __forceinline__ void before(const tile_state& t, piece& v) const {
     if constexpr (Level == 1)
-      load_piece(rings + ring_begin(F) + in_ring<F, 1, 0>(t) + J * row_cells, old);
+      load_piece(in_shared(ring_begin(F) + in_ring<F, 1, 0>(t) + J * row_bytes), v);
     else
 #pragma unroll
-      for (int i = 0; i < V; ++i) old[i] = t.cell[Level - 2][F][place(K, skew)][J][i];
-    constexpr int low = around::all.low[2] < V ? around::all.low[2] : V,
-                  high = around::all.high[2] < V ? around::all.high[2] : V;
-    const auto take = [&](int first, int last) {
-#pragma unroll
-      for (int i = first; i < last; ++i) v[i] = (t.kept_cells >> i & 1) != 0 ? old[i] : v[i];
-    };
-    if (whole || (t.keeps & 1) != 0) {
-      const bool row = whole || (t.kept_rows >> J & 1) != 0;
-#pragma unroll
-      for (int i = 0; i < V; ++i) v[i] = row ? old[i] : v[i];
-    }
-    if ((t.keeps & 2) != 0) take(0, low);
-    if ((t.keeps & 4) != 0) take(V - high, V);
-    if ((t.keeps & 8) != 0) take(0, V);
+      for (int i = 0; i < V; ++i) v[i] = t.cell[Level - 2][F][place(K, skew)][J][i];
   }
 
   /// Level `Level` in iteration s, whose results take place K.
@@ -238,12 +239,9 @@ template <class S, class Real, int Depth> struct plane_block {
     using program = step_program<S>;
     constexpr bool last = Level == Depth;
     const int z = s - skew * (Level - 1);
-    const int lo = a.active_lo[0], planes = a.active_hi[0] - lo;
-    const bool whole = unsigned(z - lo) >= unsigned(planes) || (!last && Level <= t.idle);
-    const bool keeps = whole || t.keeps != 0;
     plane_position at = t.at;
-    at.z = a.periodic[0] ? folded_plane(z, int(a.g.extents[0]), true) : z;
-    const unsigned stored = last && unsigned(z - t.own_begin) < unsigned(t.own_planes) ? t.owned : 0;
+    at.z = z;
+    const bool stored = last && unsigned(z - t.stored) < unsigned(t.stored_planes);
 
     int offset[around::planes.count];
     unrolled<around::planes.count>([&](auto p) {
@@ -252,8 +250,8 @@ template <class S, class Real, int Depth> struct plane_block {
         offset[p] = in_ring<r.field, Level, r.dz>(t);
       } else if constexpr (around::has_edges) {
         constexpr int ago = around::lateral(true) - r.dz + 1;
-        offset[p] = t.edge - ago * edge_cells;
-        offset[p] += offset[p] < 0 ? around::edge_slots * edge_cells : 0;
+        offset[p] = t.edge - ago * slot_bytes;
+        offset[p] += offset[p] < edges ? edge_bytes : 0;
       }
     });
     rows_type rows;
@@ -273,27 +271,55 @@ template <class S, class Real, int Depth> struct plane_block {
             plane_cell<S, Real, H, j(), i % V>{rows, a.g, at, t.first_step + (Level - 1)});
       });
       unrolled<assigned>([&](auto f) {
+        piece old;
+        constexpr int centre = around::planes.find(f, 0);
+        if constexpr (around::need(centre, j, H).read)
+#pragma unroll
+          for (int i = 0; i < V; ++i) old[i] = rows.value[centre][around::above + j][rows_type::margin + i];
+        else
+          before<Level, K, f(), j()>(t, old);
+          // Where rows are whole pieces, no others keep their values.
+#pragma unroll
+        for (int i = 0; i < V; ++i)
+          if (i < around::all.low[2] || i >= V - around::all.high[2])
+            result[f][i] = t.keeps_cell(i) ? old[i] : result[f][i];
         if constexpr (last) {
-          if (keeps) keep<Level, K, f(), j()>(t, whole, result[f]);
-          if ((stored >> j() & 1) != 0) store_piece(t.to[f] + z * t.plane + t.row[j()], result[f]);
+          if ((t.bits & tile_state::odd) != 0)
+#pragma unroll
+            for (int i = 0; i < V; ++i) result[f][i] = t.keeps_cell(i) ? old[i] : result[f][i];
+          if (stored && t.stores_row(j)) store_piece(t.to[f] + t.row[j()], result[f]);
         } else {
 #pragma unroll
           for (int i = 0; i < V; ++i) t.cell[Level - 1][f][K][j()][i] = result[f][i];
         }
       });
     });
-    if constexpr (!last)
-      if (keeps)
-        unrolled<assigned * H>(
-            [&](auto i) { keep<Level, K, i / H, i % H>(t, whole, t.cell[Level - 1][i / H][K][i % H]); });
+    if constexpr (!last) {
+      const bool whole = !active(z) || Level <= t.idle;
+      if (whole || (t.bits & tile_state::rare) != 0)
+        unrolled<assigned * H>([&](auto n) {
+          constexpr int f = n / H, j = n % H;
+          const bool row = whole || t.keeps_row(j);
+          piece old;
+          before<Level, K, f, j>(t, old);
+#pragma unroll
+          for (int i = 0; i < V; ++i)
+            if (row || t.keeps_cell(i)) t.cell[Level - 1][f][K][j][i] = old[i];
+        });
+    }
+  }
+  /// Whether cells of a plane change.
+  __device__ __forceinline__ bool active(int z) const {
+    return unsigned(z - a.active_lo[0]) < unsigned(a.active_hi[0] - a.active_lo[0]);
   }
 
   /// Iteration s.
   template <int K> __device__ __forceinline__ void iterate(tile_state& t, int s) const {
     __pipeline_wait_prior(ahead - 1);
     __syncthreads();
+    asm volatile("" : "+r"(t.bits)); // tests of bits are made where they are used: they would take registers
     unrolled<fields>([&](auto f) {
-      if constexpr (around::held(f)) send<f()>(t, s + around::of(f).high[0] + ahead, ahead);
+      if constexpr (around::held(f)) send<f()>(t, s + around::of(f).high[0] + ahead < t.last, ahead);
     });
     __pipeline_commit();
     if constexpr (late > 0) show_edges<K>(t);
@@ -301,12 +327,13 @@ template <class S, class Real, int Depth> struct plane_block {
     if constexpr (late == 0) show_edges<K>(t);
     unrolled<fields>([&](auto f) {
       if constexpr (around::held(f)) {
-        t.newest[f] += plane_cells;
-        if (t.newest[f] == ring_cells(f)) t.newest[f] = 0;
+        t.newest[f] += plane_bytes;
+        if (t.newest[f] == rings + ring_bytes(f)) t.newest[f] = rings;
       }
     });
-    t.edge += edge_cells;
-    if (t.edge == around::edge_slots * edge_cells) t.edge = 0;
+    unrolled<assigned>([&](auto f) { t.to[f] = opaque(t.to[f] + a.g.extents[1] * a.g.pitch); });
+    t.edge += slot_bytes;
+    if (t.edge == edges + edge_bytes) t.edge = edges;
     if constexpr (!shape.turns)
 #pragma unroll
       for (int l = 0; l < Depth - 1; ++l)
@@ -323,48 +350,64 @@ template <class S, class Real, int Depth> struct plane_block {
             }
   }
 
-  /// Takes the steps of a pass in a tile. \param back whether the pass reads `next` and writes `state`
-  __device__ __forceinline__ void stream(int tile, bool back, int idle, index first_step) const {
+  /// Rows that never change, and planes, go to where the first pass writes: both copies have them from then
+  /// on.
+  __device__ __forceinline__ void copy_rim(int first, int planes, unsigned rows, unsigned kept_rows,
+                                           const unsigned (&row)[H]) const {
+#pragma unroll 1
+    for (int z = first; z < first + planes; ++z) {
+      const unsigned copied = active(z) ? rows & kept_rows : rows;
+      if (copied == 0) continue;
+      unrolled<assigned * H>([&](auto n) {
+        constexpr int f = n / H, j = n % H;
+        const index at = z * (a.g.extents[1] * a.g.pitch) + row[j];
+        piece v;
+        if ((copied >> j & 1) == 0) return;
+        load_piece(a.g.state[f] + at, v);
+        store_piece(a.g.next[f] + at, v);
+      });
+    }
+  }
+
+  /// Takes the steps of a pass in a tile.
+  __device__ __forceinline__ void stream(int tile, int pass, int idle, index first_step) const {
     tile_state t;
     const int tile_x = tile % a.t.x.count, line = tile / a.t.x.count, tile_y = line % a.t.y.count,
               cut = line / a.t.y.count;
     const int n_z = int(a.g.extents[0]), n_y = int(a.g.extents[1]), n_x = int(a.g.extents[2]);
-    unrolled<fields>([&](auto f) {
-      if constexpr (f < assigned) {
-        t.from[f] = back ? a.g.next[f] : a.g.state[f];
-        t.to[f] = back ? const_cast<Real*>(a.g.state[f]) : a.g.next[f];
-      } else
-        t.from[f] = a.g.state[f];
-      t.newest[f] = (around::of(f).low[0] + around::of(f).high[0]) * plane_cells;
-    });
-    t.edge = 0;
-    t.idle = idle;
-    t.first_step = first_step;
-    t.plane = index(n_y) * a.g.pitch;
-    t.own_begin = a.t.own_begin(cut, n_z);
-    t.own_planes = a.t.own_begin(cut + 1, n_z) - t.own_begin;
-    t.last = t.own_begin + t.own_planes - 1 + Depth * around::down;
+    const int begin = a.t.own_begin(cut, n_z), end = a.t.own_begin(cut + 1, n_z);
+    const index plane = a.g.extents[1] * a.g.pitch;
+    int s = begin - (Depth - 1) * around::up;
 
     const int x = a.t.x.begin(tile_x) + lane * V, y = a.t.y.begin(tile_y) + warp * H;
-    const int x_there = folded_plane(x / V, (n_x + V - 1) / V, a.periodic[2]) * V;
-    t.at = {0, a.periodic[1] ? folded_plane(y, n_y, true) : y, x_there, a.periodic[1] ? n_y : 0};
-    t.owned = t.kept_rows = t.kept_cells = 0;
+    const int x_there = within(x / V, (n_x + V - 1) / V, a.periodic[2]) * V;
+    t.at = {0, y, x_there, a.periodic[0] ? n_z : 0, a.periodic[1] ? n_y : 0};
+    unsigned owned = 0, kept_rows = 0, kept_cells = 0;
     const bool lane_owned = x >= a.t.x.own_begin(tile_x) && x < a.t.x.own_begin(tile_x + 1);
 #pragma unroll
     for (int j = 0; j < H; ++j) {
-      t.row[j] = int(folded_plane(y + j, n_y, a.periodic[1]) * a.g.pitch) + x_there;
-      if (lane_owned && y + j >= a.t.y.own_begin(tile_y) && y + j < a.t.y.own_begin(tile_y + 1))
-        t.owned |= 1u << j;
-      if (y + j < n_y && (y + j < a.active_lo[1] || y + j >= a.active_hi[1])) t.kept_rows |= 1u << j;
+      const int at = y + j;
+      t.row[j] = unsigned(within(at, n_y, a.periodic[1])) * unsigned(a.g.pitch) + unsigned(x_there);
+      if (lane_owned && at >= a.t.y.own_begin(tile_y) && at < a.t.y.own_begin(tile_y + 1)) owned |= 1u << j;
+      if (at < n_y && (at < a.active_lo[1] || at >= a.active_hi[1])) kept_rows |= 1u << j;
     }
 #pragma unroll
     for (int i = 0; i < V; ++i)
-      if (x < n_x && (x + i < a.active_lo[2] || x + i >= a.active_hi[2])) t.kept_cells |= 1u << i;
-    const bool odd = !a.periodic[2] && n_x % V != 0;
-    t.keeps = (t.kept_rows != 0 ? 1 : 0) |
-              (__any_sync(0xffffffffu, t.kept_cells != 0 && x < a.active_lo[2]) ? 2 : 0) |
-              (__any_sync(0xffffffffu, t.kept_cells != 0 && x + V > a.active_hi[2]) ? (odd ? 8 : 4) : 0);
+      if (x < n_x && (x + i < a.active_lo[2] || x + i >= a.active_hi[2])) kept_cells |= 1u << i;
+    if (pass == 0) copy_rim(begin, end - begin, owned, kept_rows, t.row);
+    const bool odd = !a.periodic[2] && n_x % V != 0 && a.t.x.is_last(tile_x);
+    t.bits = (owned & ~kept_rows) | kept_cells << H | kept_rows << (H + V) | (odd ? tile_state::odd : 0);
 
+    t.idle = idle;
+    t.first_step = first_step;
+    t.stored = ::max(begin, a.active_lo[0]);
+    t.stored_planes = ::max(0, ::min(end, a.active_hi[0]) - t.stored);
+    t.last = end + Depth * around::down;
+    t.edge = edges;
+    unrolled<assigned>([&](auto f) {
+      t.to[f] =
+          (pass % 2 != 0 ? const_cast<Real*>(a.g.state[f]) : a.g.next[f]) + (s - skew * (Depth - 1)) * plane;
+    });
 #pragma unroll
     for (int l = 0; l < Depth - 1; ++l)
 #pragma unroll
@@ -376,25 +419,31 @@ template <class S, class Real, int Depth> struct plane_block {
 #pragma unroll
             for (int i = 0; i < V; ++i) t.cell[l][f][u][j][i] = Real(0);
 
-    int s = t.own_begin - (Depth - 1) * around::up;
-    const int end = t.own_begin + t.own_planes + skew * (Depth - 1);
     unrolled<fields>([&](auto f) {
+      constexpr int first = -around::of(f).low[0], arrived = around::of(f).high[0];
       if constexpr (around::held(f)) {
-        constexpr int first = -around::of(f).low[0], arrived = around::of(f).high[0];
+        const Real* state = a.g.state[f];
+        if constexpr (f < assigned)
+          if (pass % 2 != 0) state = a.g.next[f];
+        t.sent[f] = a.periodic[0] ? within(s + first, n_z, true) : s + first;
+        t.from[f] = state + within(s + first, n_z, a.periodic[0]) * plane;
+        t.newest[f] = rings + (arrived - first) * plane_bytes;
 #pragma unroll 1
-        for (int i = first; i <= arrived; ++i) send<f()>(t, s + i, i - arrived + ring_cells(f) / plane_cells);
+        for (int i = first; i <= arrived; ++i)
+          send<f()>(t, true, i - arrived + around::ring_planes(f, Depth, ahead));
       }
     });
     __pipeline_commit();
 #pragma unroll 1
     for (int i = 1; i < ahead; ++i) {
       unrolled<fields>([&](auto f) {
-        if constexpr (around::held(f)) send<f()>(t, s + around::of(f).high[0] + i, i);
+        if constexpr (around::held(f)) send<f()>(t, s + around::of(f).high[0] + i < t.last, i);
       });
       __pipeline_commit();
     }
 #pragma unroll 1
-    for (; s < end; s += turns) unrolled<turns>([&](auto k) { iterate<k()>(t, s + k()); });
+    for (; s < end + skew * (Depth - 1); s += turns)
+      unrolled<turns>([&](auto k) { iterate<k()>(t, s + k()); });
   }
 
   /// All passes.
@@ -412,7 +461,7 @@ template <class S, class Real, int Depth> struct plane_block {
             const int last = ::min(tiles - 1, tile + a.t.overlap);
             a.progress.wait(unsigned((pass - 1) * rounds + last / int(gridDim.x) + 1));
           }
-          stream(tile, pass % 2 != 0, Depth - taken, a.first_step + done - (Depth - taken));
+          stream(tile, pass, Depth - taken, a.first_step + done - (Depth - taken));
         }
         a.progress.publish(unsigned(pass * rounds + round + 1));
       }
@@ -430,7 +479,7 @@ template <class S, class Real, int Depth>
 __global__ void __launch_bounds__(plane_shape_with<S, Real>(Depth).threads(), 1)
     plane_kernel(const __grid_constant__ plane_arguments<S, Real> a) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  detail::plane_block<S, Real, Depth>(a, reinterpret_cast<Real*>(shared_bytes)).run();
+  detail::plane_block<S, Real, Depth>(a, shared_bytes).run();
 }
 
 } // namespace stet::cuda

@@ -171,10 +171,9 @@ template <class S, class Real> constexpr int plane_registers(int depth, int heig
   using around = plane_reach<S>;
   constexpr int words = int(sizeof(Real)) / 4;
   int working = 0;
-  for (int i = 0; i < around::planes.count; ++i) {
-    const read_plane p = around::planes.items[std::size_t(i)];
-    const auto n = around::need(i, 0, height);
-    working += (p.above + p.below + 1) * (4 + (n.low + n.high) * words);
+  for (int i = 0; i < around::rows.count; ++i) {
+    const row& r = around::rows.items[std::size_t(i)];
+    working += 4 + (r.low + r.high) * words;
   }
   return (depth - 1) * around::live_planes() * height * 4 + working + 40;
 }
@@ -215,7 +214,9 @@ template <class S, class Real> constexpr plane_shape plane_shape_with(int depth)
         const double instructions = arithmetic + 4.0 * around::assigned + 6.0 / height;
         // A byte takes as long as 6 instructions.
         const double memory = 6.0 * int(sizeof(Real)) * (around::fields + around::assigned) / depth;
-        const double cost = std::max(instructions / share * (warps < 12 ? 1.1 : 1.0), memory);
+        // Few warps, or a single plane under way, hide less of what they wait for.
+        const double cost =
+            std::max(instructions / share * (warps < 12 ? 1.25 : 1.0), memory) * (ahead < 2 ? 1.1 : 1.0);
         if (best.depth > 0 && cost >= best.cost) continue;
         best.cost = cost;
         best.depth = depth;
