@@ -19,7 +19,7 @@
 ///
 /// Level 0 and coefficients lie in rings of planes in shared memory, into which each lane copies its own
 /// pieces ahead of their use. The planes of other levels that the next one still reads are in registers. Rows
-/// at the edges of a warp are shown to the warps above and below through shared memory; x-neighbours come by
+/// at the edges of a strip are shown to those above and below through shared memory; x-neighbours come by
 /// shuffles.
 namespace stet::cuda {
 
@@ -35,7 +35,7 @@ template <class S, class Real> struct plane_arguments {
 
 namespace detail {
 
-/// The rows around a warp's rows that a level reads, each lane its own piece with the cells beside it.
+/// The rows around a strip's rows that a level reads, each lane its own piece with the cells beside it.
 template <class S, class Real, int Height> struct level_rows {
   using around = plane_reach<S>;
   static constexpr int V = piece_cells<Real>, margin = around::margin;
@@ -61,7 +61,7 @@ struct plane_position {
   int period_z, period_y; ///< cells along a periodic axis, 0 along others
 };
 
-/// Cell I of a lane's piece in row J of its warp as evaluate() sees it.
+/// Cell I of a lane's piece in row J of its strip as evaluate() sees it.
 template <class S, class Real, int Height, int J, int I> struct plane_cell {
   using rows_type = level_rows<S, Real, Height>;
   const rows_type& rows;
@@ -103,7 +103,7 @@ template <class S, class Real, int Depth> struct plane_block {
   static constexpr int U = around::window, skew = around::skew, ahead = shape.ahead;
   static constexpr int plane_bytes = shape.rows() * row_bytes;
   static constexpr int edge_rows = around::edge_rows(assigned), late = around::edges_late;
-  static constexpr int level_edges = shape.warps * edge_rows * row_bytes;
+  static constexpr int level_edges = shape.strips() * edge_rows * row_bytes;
   static constexpr int slot_bytes = (Depth - 1) * level_edges, edge_bytes = around::edge_slots * slot_bytes;
   static constexpr int turns = shape.turns ? U : 1;
   static_assert(shape.depth == Depth, "registers and shared memory hold the levels");
@@ -116,18 +116,19 @@ template <class S, class Real, int Depth> struct plane_block {
   static constexpr int ring_begin(int field) {
     return around::above * row_bytes + around::ring_planes_before(field, Depth, ahead) * plane_bytes;
   }
-  /// Of a warp's edges: those of the one above warp 0 lie before, too.
+  /// Of edges: those of a strip above the first lie before, too.
   static constexpr int edges_begin = ring_begin(fields) + around::above * row_bytes;
 
   const plane_arguments<S, Real>& a;
   unsigned char* shared;
-  int lane, warp;
-  int rings; ///< the lane's piece of its warp's first row, in a plane
-  int edges; ///< the same, of the edges that warps show
+  int lane, strip;
+  int rings; ///< the lane's piece of its strip's first row, in a plane
+  int edges; ///< the same, of the edges that strips show
 
   __device__ __forceinline__ plane_block(const plane_arguments<S, Real>& given, unsigned char* shared_bytes)
-      : a(given), shared(shared_bytes), lane(int(threadIdx.x) % 32), warp(int(threadIdx.x) / 32),
-        rings(warp * H * row_bytes + lane * 16), edges(warp * edge_rows * row_bytes + lane * 16) {}
+      : a(given), shared(shared_bytes), lane(int(threadIdx.x) % shape.lanes),
+        strip(int(threadIdx.x) / shape.lanes), rings(strip * H * row_bytes + lane * 16),
+        edges(strip * edge_rows * row_bytes + lane * 16) {}
 
   __device__ __forceinline__ Real* in_shared(int at) const { return reinterpret_cast<Real*>(shared + at); }
 
@@ -208,7 +209,7 @@ template <class S, class Real, int Depth> struct plane_block {
     }
   }
 
-  /// Shows the rows at the edges of the warp, of the planes that all levels but the last updated `late`
+  /// Shows the rows at the edges of the strip, of the planes that all levels but the last updated `late`
   /// iterations ago.
   template <int K> __device__ __forceinline__ void show_edges(const tile_state& t) const {
     if constexpr (around::has_edges && Depth > 1)
@@ -379,7 +380,7 @@ template <class S, class Real, int Depth> struct plane_block {
     const index plane = a.g.extents[1] * a.g.pitch;
     int s = begin - (Depth - 1) * around::up;
 
-    const int x = a.t.x.begin(tile_x) + lane * V, y = a.t.y.begin(tile_y) + warp * H;
+    const int x = a.t.x.begin(tile_x) + lane * V, y = a.t.y.begin(tile_y) + strip * H;
     const int x_there = within(x / V, (n_x + V - 1) / V, a.periodic[2]) * V;
     t.at = {0, y, x_there, a.periodic[0] ? n_z : 0, a.periodic[1] ? n_y : 0};
     unsigned owned = 0, kept_rows = 0, kept_cells = 0;

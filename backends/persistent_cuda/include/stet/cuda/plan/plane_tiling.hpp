@@ -12,15 +12,16 @@ namespace stet::cuda {
 
 /// How the kernel of one stencil and precision is made. depth = 0: there is none.
 ///
-///     warp 0   row 0           |piece of lane 0|piece of lane 1| ... |piece of lane 31|
-///              ...
-///              row height − 1
-///     warp 1   row 0
+///     strip 0   row 0           |piece of lane 0|piece of lane 1| ... |piece of the last lane|
+///               ...
+///               row height − 1
+///     strip 1   row 0
 ///     ...
 struct plane_shape {
   int depth = 0; ///< levels: steps of a pass at most
   int warps = 0;
-  int height = 0;     ///< rows of a warp in a plane
+  int lanes = 32;     ///< of a strip: a warp has one, or several one below the other
+  int height = 0;     ///< rows of a strip in a plane
   int piece = 0;      ///< cells of a lane in a row
   int ahead = 0;      ///< planes under way from memory
   bool turns = false; ///< the loop over planes is unrolled so that no plane changes its registers
@@ -28,8 +29,9 @@ struct plane_shape {
   reach around;                       ///< of a step
   double instructions = 0;            ///< per cell and level, about
   double cost = 0;                    ///< of a cell and step, in instructions
-  constexpr int width() const { return 32 * piece; }
-  constexpr int rows() const { return warps * height; }
+  constexpr int width() const { return lanes * piece; }
+  constexpr int strips() const { return warps * (32 / lanes); }
+  constexpr int rows() const { return strips() * height; }
   constexpr int threads() const { return 32 * warps; }
   constexpr std::int64_t shared_bytes() const { return std::int64_t(shared_rows) * row_bytes; }
   /// Iterations beside one per plane that a block owns: until the last level has caught up.
@@ -103,7 +105,7 @@ template <class S> struct plane_reach {
   }();
   static constexpr int margin = rows.margin(), above = all.low[1], below = all.high[1];
 
-  /// Whether row `at` of a plane is read by a warp of `height` rows, and how many cells beside its own.
+  /// Whether row `at` of a plane is read by a strip of `height` rows, and how many cells beside its own.
   struct row_need {
     bool read = false;
     int low = 0, high = 0;
@@ -132,7 +134,7 @@ template <class S> struct plane_reach {
     }
     return last ? last_dz : first_dz;
   }
-  /// Rows at the edges of a warp that those above and below read, of all assigned fields before `field`.
+  /// Rows at the edges of a strip that those above and below read, of all assigned fields before `field`.
   static constexpr int edge_rows(int field) {
     int n = 0;
     for (int f = 0; f < std::min(field, assigned); ++f) n += of(f).low[1] + of(f).high[1];
@@ -154,9 +156,9 @@ template <class S> struct plane_reach {
     for (int f = 0; f < field; ++f) n += ring_planes(f, depth, ahead);
     return n;
   }
-  static constexpr int shared_rows(int depth, int warps, int height, int ahead) {
-    return above + ring_planes_before(fields, depth, ahead) * warps * height +
-           (depth - 1) * edge_slots * warps * edge_rows(assigned) + above + below;
+  static constexpr int shared_rows(int depth, int strips, int height, int ahead) {
+    return above + ring_planes_before(fields, depth, ahead) * strips * height +
+           (depth - 1) * edge_slots * strips * edge_rows(assigned) + above + below;
   }
 
   /// Pieces per row of the planes that stay in registers from iteration to iteration, of a level.
@@ -175,7 +177,9 @@ template <class S, class Real> constexpr int plane_registers(int depth, int heig
     const row& r = around::rows.items[std::size_t(i)];
     working += 4 + (r.low + r.high) * words;
   }
-  return (depth - 1) * around::live_planes() * height * 4 + working + 40;
+  // As compiled by nvcc 13.0 without spills.
+  const int beside = 40 + 12 * (around::fields - 1);
+  return (depth - 1) * around::live_planes() * height * 4 + working + beside;
 }
 
 /// Shared memory of a block on the devices that kernels are made for, and registers of a thread.
@@ -194,6 +198,9 @@ template <class S, class Real> constexpr plane_shape plane_shape_with(int depth)
     using around = detail::plane_reach<S>;
     constexpr int words = int(sizeof(Real)) / 4;
     const int piece = 4 / words;
+    // Tiles of 64 columns in either precision: of those that are as good for large grids, these leave less
+    // over in the common sizes.
+    constexpr int lanes = words == 1 ? 16 : 32, row_bytes = lanes * 16;
     const double arithmetic = (flops(step_program<S>::value, 0) + around::assigned) * 0.5 * words;
     // 12 warps of 4 rows are what a probe found best in rank 3.
     for (const int warps : {12, 8, 16})
@@ -202,15 +209,16 @@ template <class S, class Real> constexpr plane_shape plane_shape_with(int depth)
         if (detail::plane_registers<S, Real>(depth, height) > detail::plane_register_limit(warps)) continue;
         int ahead = 3;
         const auto bytes = [&] {
-          return std::int64_t(around::shared_rows(depth, warps, height, ahead)) * 512;
+          return std::int64_t(around::shared_rows(depth, warps * 32 / lanes, height, ahead)) * row_bytes;
         };
         while (ahead > 1 && bytes() > detail::plane_shared_limit) --ahead;
         if (bytes() > detail::plane_shared_limit) continue;
-        const int rows = warps * height, right_rows = rows - depth * (around::above + around::below);
+        const int rows = warps * 32 / lanes * height,
+                  right_rows = rows - depth * (around::above + around::below);
         const int ring = (depth * std::max(around::all.low[2], around::all.high[2]) + piece - 1) / piece;
-        const int right_pieces = 32 - 2 * ring;
+        const int right_pieces = lanes - 2 * ring;
         if (right_rows <= 0 || right_pieces <= 0) continue;
-        const double share = double(right_rows) / rows * right_pieces / 32;
+        const double share = double(right_rows) / rows * right_pieces / lanes;
         const double instructions = arithmetic + 4.0 * around::assigned + 6.0 / height;
         // A byte takes as long as 6 instructions.
         const double memory = 6.0 * int(sizeof(Real)) * (around::fields + around::assigned) / depth;
@@ -221,11 +229,12 @@ template <class S, class Real> constexpr plane_shape plane_shape_with(int depth)
         best.cost = cost;
         best.depth = depth;
         best.warps = warps;
+        best.lanes = lanes;
         best.height = height;
         best.piece = piece;
         best.ahead = ahead;
-        best.row_bytes = 512;
-        best.shared_rows = around::shared_rows(depth, warps, height, ahead);
+        best.row_bytes = row_bytes;
+        best.shared_rows = around::shared_rows(depth, warps * 32 / lanes, height, ahead);
         best.around = around::all;
         best.instructions = instructions;
         // Moves, or code that leaves the instruction cache.
