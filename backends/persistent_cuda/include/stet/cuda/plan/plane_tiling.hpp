@@ -262,12 +262,31 @@ namespace detail {
 inline axis_tiling tiles_along(int n, int held, int ring, int unit, bool periodic) {
   axis_tiling t{n, 0, round_up(n, unit), held, ring, 1, unit, periodic};
   const int owned = held - 2 * ring;
-  if (owned < ring || owned < unit) return t.count = 0, t;
-  const auto covers = [&] { return periodic ? t.owned() + 2 * ring <= held : t.covers(); };
-  const int least = std::max(1, (n - 2 * ring) / owned);
+  if (owned < unit) return t.count = 0, t;
+  const auto covers = [&] {
+    if (periodic) return t.owned() <= owned && (t.count - 1) * t.owned() < n;
+    if (t.count == 1) return t.hi <= held;
+    if (t.hi <= held) return false;
+    for (int i = 1; i < t.count; ++i) {
+      const int apart = t.begin(i) - t.begin(i - 1);
+      if (apart < unit || apart > owned) return false;
+    }
+    return true;
+  };
+  const int least = std::max(1, (n - (periodic ? 0 : 2 * ring)) / owned);
   for (t.count = least; t.count < least + 4; ++t.count)
     if (covers()) return t;
   return t.count = 0, t;
+}
+/// How far apart tiles are, in tiles, of which one holds cells that the other owns; along an axis that does
+/// not wrap.
+inline int apart(const axis_tiling& t) {
+  int most = 0;
+  for (int i = 0; i < t.count; ++i) {
+    while (i + most + 1 < t.count && t.own_begin(i + most + 1) < t.begin(i) + t.held) ++most;
+    while (i - most - 1 >= 0 && t.own_begin(i - most) > t.begin(i)) ++most;
+  }
+  return most;
 }
 
 } // namespace detail
@@ -307,6 +326,7 @@ inline plane_tiling_choice choose_plane_tiling(const stencil_costs& c, const pla
   if (t.y.count == 0 || t.x.count == 0) return best;
 
   const bool wrapped = wraps[0] || wraps[1] || wraps[2];
+  const int apart_y = wrapped ? 0 : detail::apart(t.y), apart_x = wrapped ? 0 : detail::apart(t.x);
   const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
   const double slots =
       s.instructions +
@@ -323,7 +343,7 @@ inline plane_tiling_choice choose_plane_tiling(const stencil_costs& c, const pla
   for (t.cuts = 1; t.cuts <= std::min(nz, 64); ++t.cuts) {
     if (t.cuts > 1 && nz / t.cuts < std::max(1, ring(0))) break;
     t.blocks = std::min(device.sm_count, t.tiles());
-    t.overlap = wrapped ? t.tiles() : t.cuts > 1 ? (t.y.count + 1) * t.x.count + 1 : t.x.count + 1;
+    t.overlap = wrapped ? t.tiles() : ((t.cuts > 1 ? t.y.count : 0) + apart_y) * t.x.count + apart_x;
     const int longest = (nz + t.cuts - 1) / t.cuts + s.warm_up();
     const double seconds = std::max(t.rounds() * (longest * iteration + 3e-6), memory) + 2e-6;
     if (!best.refusal.empty() || seconds < best.seconds_per_step * t.depth) {
