@@ -139,7 +139,7 @@ template <class S, class Real, int Depth> struct plane_block {
     int sent[fields];                                        ///< its number, from 0 on where z is periodic
     Real* to[assigned];                                      ///< the plane that the last level updates
     unsigned row[H];                                         ///< where the lane's pieces are in a plane
-    unsigned bits;      ///< H rows that the lane stores; V cells that keep their values; H such rows; odd
+    unsigned bits;      ///< H rows that the lane stores, V cells that keep their values, H rows that do, odd
     int newest[fields]; ///< where the last plane that has arrived is in its ring
     int edge;           ///< where edges are shown in this iteration
     int last;           ///< planes from here on are not read
@@ -150,10 +150,17 @@ template <class S, class Real, int Depth> struct plane_block {
     __device__ __forceinline__ bool stores_row(int j) const { return (bits >> j & 1) != 0; }
     __device__ __forceinline__ bool keeps_cell(int i) const { return (bits >> (H + i) & 1) != 0; }
     __device__ __forceinline__ bool keeps_row(int j) const { return (bits >> (H + V + j) & 1) != 0; }
-    static constexpr unsigned odd = 1u << (2 * H + V); ///< cells in the middle of a piece keep their values
+    static constexpr unsigned odd = 1u << (2 * H + V); ///< cells in the `middle` keep their values
     static constexpr unsigned rare = odd | ((1u << H) - 1) << (H + V);
   };
   static_assert(2 * H + V < 32, "bits for rows and cells");
+
+  /// Cells of a piece that keep their values only where rows are not whole pieces.
+  static constexpr unsigned middle = [] {
+    unsigned m = 0;
+    for (int i = around::all.low[2]; i < V - around::all.high[2]; ++i) m |= 1u << i;
+    return m;
+  }();
 
   /// Place of a plane that was updated `ago` iterations before the one at place K.
   static constexpr int place(int k, int ago) { return ((k - ago) % U + U) % U; }
@@ -279,13 +286,11 @@ template <class S, class Real, int Depth> struct plane_block {
           for (int i = 0; i < V; ++i) old[i] = rows.value[centre][around::above + j][rows_type::margin + i];
         else
           before<Level, K, f(), j()>(t, old);
-          // Where rows are whole pieces, no others keep their values.
 #pragma unroll
         for (int i = 0; i < V; ++i)
-          if (i < around::all.low[2] || i >= V - around::all.high[2])
-            result[f][i] = t.keeps_cell(i) ? old[i] : result[f][i];
+          if ((middle >> i & 1) == 0) result[f][i] = t.keeps_cell(i) ? old[i] : result[f][i];
         if constexpr (last) {
-          if ((t.bits & tile_state::odd) != 0)
+          if (middle != 0 && (t.bits & tile_state::odd) != 0)
 #pragma unroll
             for (int i = 0; i < V; ++i) result[f][i] = t.keeps_cell(i) ? old[i] : result[f][i];
           if (stored && t.stores_row(j)) store_piece(t.to[f] + t.row[j()], result[f]);
@@ -396,8 +401,8 @@ template <class S, class Real, int Depth> struct plane_block {
     for (int i = 0; i < V; ++i)
       if (x < n_x && (x + i < a.active_lo[2] || x + i >= a.active_hi[2])) kept_cells |= 1u << i;
     if (pass == 0) copy_rim(begin, end - begin, owned, kept_rows, t.row);
-    const bool odd = !a.periodic[2] && n_x % V != 0 && a.t.x.is_last(tile_x);
-    t.bits = (owned & ~kept_rows) | kept_cells << H | kept_rows << (H + V) | (odd ? tile_state::odd : 0);
+    t.bits = (owned & ~kept_rows) | kept_cells << H | kept_rows << (H + V) |
+             ((kept_cells & middle) != 0 ? tile_state::odd : 0);
 
     t.idle = idle;
     t.first_step = first_step;

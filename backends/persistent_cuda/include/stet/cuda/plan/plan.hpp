@@ -275,7 +275,8 @@ inline candidate temporal_in_planes(const problem& p, const request& asked, cons
     c.way.refusal = "the cache levels are limited to shared memory";
   if (c.way.refusal.empty() && p.folds) c.way.refusal = "planes stream between fixed and periodic faces only";
   if (!c.way.refusal.empty()) return c;
-  const auto choice = choose_plane_tiling(p.costs, p.planes, p.extents, wraps_of(p), device, asked.depth);
+  const auto choice =
+      choose_plane_tiling(p.costs, p.planes, p.extents, wraps_of(p), p.steps, device, asked.depth);
   c.way.refusal = choice.refusal;
   c.way.seconds_per_step = choice.seconds_per_step;
   c.way.limit = choice.memory_seconds < 0.9 * choice.seconds_per_step ? "instructions" : "memory bandwidth";

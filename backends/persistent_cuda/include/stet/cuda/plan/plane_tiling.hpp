@@ -293,11 +293,12 @@ inline int apart(const axis_tiling& t) {
 
 /// The tiling of least predicted time.
 /// \param wraps per axis: whether it is periodic
+/// \param steps of the run: its last pass may take fewer than the others
 /// \param only_depth 0: the best
 inline plane_tiling_choice choose_plane_tiling(const stencil_costs& c, const plane_shape& s,
                                                const std::array<index, 3>& extents,
-                                               const std::array<bool, 3>& wraps, const device_facts& device,
-                                               int only_depth) {
+                                               const std::array<bool, 3>& wraps, index steps,
+                                               const device_facts& device, int only_depth) {
   plane_tiling_choice best;
   const index row = detail::round_up(int(std::min<index>(extents[2], 1 << 30)), 128 / c.value_bytes);
   if (s.depth == 0)
@@ -340,17 +341,19 @@ inline plane_tiling_choice choose_plane_tiling(const stencil_costs& c, const pla
   const double memory = c.value_bytes *
                         (c.fields * (cells + 0.3 * std::max(0.0, read - cells)) + c.targets * cells) /
                         (0.8 * peak);
+  const double passes =
+      double((std::max<index>(1, steps) + t.depth - 1) / t.depth) / double(std::max<index>(1, steps));
   for (t.cuts = 1; t.cuts <= std::min(nz, 64); ++t.cuts) {
     if (t.cuts > 1 && nz / t.cuts < std::max(1, ring(0))) break;
     t.blocks = std::min(device.sm_count, t.tiles());
     t.overlap = wrapped ? t.tiles() : ((t.cuts > 1 ? t.y.count : 0) + apart_y) * t.x.count + apart_x;
     const int longest = (nz + t.cuts - 1) / t.cuts + s.warm_up();
-    const double seconds = std::max(t.rounds() * (longest * iteration + 3e-6), memory) + 2e-6;
-    if (!best.refusal.empty() || seconds < best.seconds_per_step * t.depth) {
+    const double pass = std::max(t.rounds() * (longest * iteration + 3e-6), memory) + 2e-6;
+    if (!best.refusal.empty() || pass * passes < best.seconds_per_step) {
       best.tiles = t;
       best.refusal.clear();
-      best.seconds_per_step = seconds / t.depth;
-      best.memory_seconds = memory / t.depth;
+      best.seconds_per_step = pass * passes;
+      best.memory_seconds = memory * passes;
     }
   }
   return best;
