@@ -276,7 +276,8 @@ struct persistent_cuda {
     /// temporal in registers, in rank 3.
     void run_planes(const conditions<S, Real>& given, const cuda::plane_tiling& tiles, index first_step,
                     index steps) {
-      if constexpr (constexpr auto shape = cuda::plane_shape_of<S, Real>(); shape.depth > 0) {
+      if constexpr (cuda::plane_depth < S, Real >> 0) {
+        static constexpr auto shape = cuda::plane_shape_of<S, Real>();
         const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
         const auto active = regions_of(step_program<S>::value, 0, extents_, given.boundaries).active;
         cuda::plane_arguments<S, Real> a{};
@@ -294,7 +295,7 @@ struct persistent_cuda {
           a.first_step = first_step + done;
           a.steps = int(std::min<index>({steps - done, most, 1 << 30}));
           finished_.fill_bytes(0, stream());
-          cuda::launch_cooperative(cuda::plane_kernel<S, Real, shape.depth>,
+          cuda::launch_cooperative(cuda::plane_kernel<S, Real, cuda::plane_depth<S, Real>>,
                                    {.grid = dim3(unsigned(tiles.blocks)),
                                     .block = dim3(unsigned(shape.threads())),
                                     .dynamic_shared = static_cast<std::size_t>(shape.shared_bytes()),

@@ -310,7 +310,7 @@ template <class S, class Real, int Depth> struct plane_block {
           before<Level, K, f, j>(t, old);
 #pragma unroll
           for (int i = 0; i < V; ++i)
-            if (row || t.keeps_cell(i)) t.cell[Level - 1][f][K][j][i] = old[i];
+            if (row || ((middle >> i & 1) != 0 && t.keeps_cell(i))) t.cell[Level - 1][f][K][j][i] = old[i];
         });
     }
   }

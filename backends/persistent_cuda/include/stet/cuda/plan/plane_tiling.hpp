@@ -256,6 +256,9 @@ template <class S, class Real> constexpr plane_shape plane_shape_of() {
   return best;
 }
 
+/// Its levels; 0: there is none.
+template <class S, class Real> inline constexpr int plane_depth = plane_shape_of<S, Real>().depth;
+
 namespace detail {
 
 /// As few tiles along an axis as cover it; count = 0 when none do.
