@@ -162,6 +162,10 @@ template <class S, class Real, int Depth> struct plane_block {
     return m;
   }();
 
+  /// Whether the cells of whole rows that keep their values are selected by cell, too. Where none are in the
+  /// middle the tests are idle; but without them ptxas 13.0 runs out of registers (3d7pt in double, 3d13pt).
+  static constexpr bool asked(int i) { return middle == 0 || (middle >> i & 1) != 0; }
+
   /// Place of a plane that was updated `ago` iterations before the one at place K.
   static constexpr int place(int k, int ago) { return ((k - ago) % U + U) % U; }
 
@@ -232,12 +236,15 @@ template <class S, class Real, int Depth> struct plane_block {
       });
   }
 
-  /// The cells [first, last) of a piece that the level before had.
+  /// Cells as the level before had them. Of level 0 read again, which the compiler must not see: it would
+  /// keep them in registers from their first use on.
   template <int Level, int K, int F, int J>
   __device__ __forceinline__ void before(const tile_state& t, piece& v) const {
-    if constexpr (Level == 1)
-      load_piece(in_shared(ring_begin(F) + in_ring<F, 1, 0>(t) + J * row_bytes), v);
-    else
+    if constexpr (Level == 1) {
+      const volatile Real* const from = in_shared(ring_begin(F) + in_ring<F, 1, 0>(t) + J * row_bytes);
+#pragma unroll
+      for (int i = 0; i < V; ++i) v[i] = from[i];
+    } else
 #pragma unroll
       for (int i = 0; i < V; ++i) v[i] = t.cell[Level - 2][F][place(K, skew)][J][i];
   }
@@ -302,7 +309,7 @@ template <class S, class Real, int Depth> struct plane_block {
     });
     if constexpr (!last) {
       const bool whole = !active(z) || Level <= t.idle;
-      if (whole || (t.bits & tile_state::rare) != 0)
+      if (whole || (t.bits & tile_state::rare) != 0) {
         unrolled<assigned * H>([&](auto n) {
           constexpr int f = n / H, j = n % H;
           const bool row = whole || t.keeps_row(j);
@@ -310,8 +317,9 @@ template <class S, class Real, int Depth> struct plane_block {
           before<Level, K, f, j>(t, old);
 #pragma unroll
           for (int i = 0; i < V; ++i)
-            if (row || ((middle >> i & 1) != 0 && t.keeps_cell(i))) t.cell[Level - 1][f][K][j][i] = old[i];
+            if (row || (asked(i) && t.keeps_cell(i))) t.cell[Level - 1][f][K][j][i] = old[i];
         });
+      }
     }
   }
   /// Whether cells of a plane change.
@@ -323,7 +331,10 @@ template <class S, class Real, int Depth> struct plane_block {
   template <int K> __device__ __forceinline__ void iterate(tile_state& t, int s) const {
     __pipeline_wait_prior(ahead - 1);
     __syncthreads();
-    asm volatile("" : "+r"(t.bits)); // tests of bits are made where they are used: they would take registers
+    // What is computed of these is computed where it is used: it would take registers.
+    asm volatile("" : "+r"(t.bits));
+#pragma unroll
+    for (int j = 0; j < H; ++j) asm volatile("" : "+r"(t.row[j]));
     unrolled<fields>([&](auto f) {
       if constexpr (around::held(f)) send<f()>(t, s + around::of(f).high[0] + ahead < t.last, ahead);
     });
