@@ -116,8 +116,7 @@ template <class S, class Real, int Depth> struct plane_block {
   static constexpr int ring_begin(int field) {
     return around::above * row_bytes + around::ring_planes_before(field, Depth, ahead) * plane_bytes;
   }
-  /// Of edges: those of a strip above the first lie before, too.
-  static constexpr int edges_begin = ring_begin(fields) + around::above * row_bytes;
+  static constexpr int edges_begin = ring_begin(fields);
 
   const plane_arguments<S, Real>& a;
   unsigned char* shared;

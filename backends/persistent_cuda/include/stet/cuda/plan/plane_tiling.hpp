@@ -156,9 +156,10 @@ template <class S> struct plane_reach {
     for (int f = 0; f < field; ++f) n += ring_planes(f, depth, ahead);
     return n;
   }
+  /// The first strip reads beyond its rows, too, and the last one: what it finds there nobody looks at.
   static constexpr int shared_rows(int depth, int strips, int height, int ahead) {
     return above + ring_planes_before(fields, depth, ahead) * strips * height +
-           (depth - 1) * edge_slots * strips * edge_rows(assigned) + above + below;
+           (depth - 1) * edge_slots * strips * edge_rows(assigned) + std::max(below, edge_rows(assigned));
   }
 
   /// Pieces per row of the planes that stay in registers from iteration to iteration, of a level.
