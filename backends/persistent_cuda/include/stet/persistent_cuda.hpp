@@ -6,6 +6,7 @@
 #include <optional>
 #include <stet/backend.hpp>
 #include <stet/cuda/kernels/per_step.cuh>
+#include <stet/cuda/kernels/plane_stream.cuh>
 #include <stet/cuda/kernels/reduce.cuh>
 #include <stet/cuda/kernels/register_tile.cuh>
 #include <stet/cuda/kernels/resident.cuh>
@@ -270,35 +271,56 @@ struct persistent_cuda {
       if (choice.chosen.where != cuda::cache::registers)
         run_in_shared(given, choice, first_step, stop_rule{0, 0, steps}, unused);
       else if (choice.chosen.how == cuda::strategy::temporal)
-        run_temporal(given, choice.strips, first_step, steps);
+        run_temporal(given, choice, first_step, steps);
       else
         run_in_registers(given, choice.strips, first_step, steps);
     }
 
-    void run_temporal(const conditions<S, Real>& given, const cuda::register_tiling& strips, index first_step,
+    /// temporal in registers.
+    void run_temporal(const conditions<S, Real>& given, const cuda::plan& choice, index first_step,
                       index steps) {
-      if constexpr (cuda::has_strips<S, Real> && rank_of<S> == 2) {
+      if constexpr (rank_of<S> == 3 && cuda::plane_depth<S, Real> != 0) {
+        static constexpr auto shape = cuda::plane_shape_of<S, Real>();
+        cuda::plane_arguments<S, Real> a{};
+        a.t = choice.planes;
+        const auto p = cuda::problem_of<S, Real>(extents_, given, 1, false);
+        for (int axis = 0; axis < 3; ++axis) a.periodic[axis] = p.wraps[axis] > 0;
+        run_passes(cuda::plane_kernel<S, Real, cuda::plane_depth<S, Real>>, a, a.t.blocks, shape.threads(),
+                   shape.shared_bytes(), a.t.rounds(), given, first_step, steps);
+      }
+      if constexpr (rank_of<S> == 2 && cuda::has_strips<S, Real>) {
         static constexpr auto shape = cuda::strip_shape_of<S, Real>();
         cuda::temporal_arguments<S, Real> a{};
-        a.t = strips;
-        set_active(a, given);
-        a.progress.finished = progress_.data();
-        for (index done = 0; done < steps; done += a.steps) { // the kernel counts in 32 bits
-          a.g = grid_of(given, 0);
-          a.first_step = first_step + done;
-          a.steps = int(std::min<index>(steps - done, index(strips.depth) << 16));
-          progress_.fill_bytes(0, stream());
-          cuda::launch_cooperative(cuda::temporal_kernel<S, Real, shape.temporal>,
-                                   {.grid = dim3(unsigned(std::min(strips.blocks(), device_.sm_count))),
-                                    .block = dim3(32 * cuda::strip_warps),
-                                    .dynamic_shared = static_cast<std::size_t>(shape.temporal_bytes()),
-                                    .stream = stream(),
-                                    .name = "temporal in registers",
-                                    .attributes = attributes()},
-                                   a);
-          if ((a.steps + strips.depth - 1) / strips.depth % 2 == 1)
-            for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
-        }
+        a.t = choice.strips;
+        const int tiles = a.t.blocks(), blocks = std::min(tiles, device_.sm_count);
+        run_passes(cuda::temporal_kernel<S, Real, shape.temporal>, a, blocks, 32 * cuda::strip_warps,
+                   shape.temporal_bytes(), (tiles + blocks - 1) / blocks, given, first_step, steps);
+      }
+    }
+
+    /// Launches a kernel that goes over the grid in passes of `a.t.depth` steps, again if it cannot count so
+    /// many rounds in 32 bits. \param rounds of a pass
+    template <class Kernel, class Arguments>
+    void run_passes(Kernel kernel, Arguments& a, int blocks, int threads, std::int64_t shared, int rounds,
+                    const conditions<S, Real>& given, index first_step, index steps) {
+      set_active(a, given);
+      a.progress.finished = progress_.data();
+      const index most = index(a.t.depth) * std::max(1, (1 << 30) / rounds);
+      for (index done = 0; done < steps; done += a.steps) {
+        a.g = grid_of(given, 0);
+        a.first_step = first_step + done;
+        a.steps = int(std::min<index>({steps - done, most, 1 << 30}));
+        progress_.fill_bytes(0, stream());
+        cuda::launch_cooperative(kernel,
+                                 {.grid = dim3(unsigned(blocks)),
+                                  .block = dim3(unsigned(threads)),
+                                  .dynamic_shared = static_cast<std::size_t>(shared),
+                                  .stream = stream(),
+                                  .name = "temporal in registers",
+                                  .attributes = attributes()},
+                                 a);
+        if ((a.steps + a.t.depth - 1) / a.t.depth % 2 != 0)
+          for (int f = 0; f < assigned_count<S>; ++f) std::swap(state_[f], next_[f]);
       }
     }
 

@@ -118,5 +118,16 @@ __device__ __forceinline__ void send_piece_if(int i, int n, Real* to, const Real
   store_piece_shared(to, v);
 #endif
 }
+/// The same in any case.
+template <class Real> __device__ __forceinline__ void send_piece(Real* to, const Real* from) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+#else
+  Real v[piece_cells<Real>];
+  load_piece_if(true, from, v);
+  store_piece_shared(to, v);
+#endif
+}
 
 } // namespace stet::cuda

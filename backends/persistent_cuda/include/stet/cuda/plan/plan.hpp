@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <stet/cuda/plan/l2_choice.hpp>
+#include <stet/cuda/plan/plane_tiling.hpp>
 #include <stet/cuda/plan/policy.hpp>
 #include <stet/cuda/plan/register_tiling.hpp>
 #include <stet/cuda/plan/tiling.hpp>
@@ -22,6 +23,7 @@ struct problem {
   bool checks = false;  ///< a residual is checked on the way
   bool same_every_step = true; ///< the stencil does not read stet::step_index
   strip_shape strips;          ///< of the register kernel; cells = 0: there is none for the stencil
+  plane_shape planes;          ///< of the kernel that streams planes; depth = 0: there is none
   std::array<index, 2> active_rows{0, 1}; ///< first and last + 1 that are updated, of stage 0
   index steps = 1;
   int busiest = 0;     ///< the field that most stages read and write: an L2 window lies over it
@@ -53,6 +55,7 @@ problem problem_of(const std::array<index, 3>& extents, const conditions<S, Real
   p.steps = steps;
   p.same_every_step = !reads_step(program);
   p.strips = strip_shape_of<S, Real>();
+  p.planes = plane_shape_of<S, Real>();
   const auto active = regions_of(program, 0, extents, given.boundaries).active;
   p.active_rows = {active.lo[strip_axis<S>], active.hi[strip_axis<S>]};
   p.busiest = busiest_field<S>();
@@ -111,6 +114,7 @@ struct plan {
   alternative chosen;
   tiling tiles;           ///< of a strategy with a loop in shared memory
   register_tiling strips; ///< of one in registers
+  plane_tiling planes;    ///< of temporal in registers in rank 3
   /// Shares of the cells by the level that holds them between two steps.
   double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
   std::vector<alternative> others;
@@ -154,6 +158,7 @@ struct candidate {
   alternative way;
   tiling tiles{};
   register_tiling strips{};
+  plane_tiling planes{};
   double in_registers = 0, in_shared = 0, in_l2 = 0, in_memory = 0;
 };
 
@@ -264,11 +269,28 @@ inline candidate partly_in_shared_memory(const problem& p, const request& asked,
   return c;
 }
 
+/// Planes that stream along z, several steps per pass.
+inline candidate temporal_in_planes(const problem& p, const request& asked, const device_facts& device) {
+  candidate c{{strategy::temporal, cache::registers}};
+  c.way.refusal = no_loop(p, device);
+  if (c.way.refusal.empty() && asked.cache == cache::shared)
+    c.way.refusal = "the cache levels are limited to shared memory";
+  if (c.way.refusal.empty() && p.folds) c.way.refusal = "planes stream between fixed and periodic faces only";
+  if (!c.way.refusal.empty()) return c;
+  const auto choice =
+      choose_plane_tiling(p.costs, p.planes, p.extents, wraps_of(p), p.steps, device, asked.depth);
+  c.way.refusal = choice.refusal;
+  c.way.seconds_per_step = choice.seconds_per_step;
+  c.way.limit = choice.memory_seconds < 0.9 * choice.seconds_per_step ? "instructions" : "memory bandwidth";
+  c.planes = choice.tiles;
+  (cells_of(p) * p.costs.bytes <= double(device.l2_bytes) ? c.in_l2 : c.in_memory) = 1;
+  return c;
+}
 /// Tiles in registers that take several steps per pass.
 inline candidate temporal_in_registers(const problem& p, const request& asked, const device_facts& device) {
+  if (p.costs.rank == 3) return temporal_in_planes(p, asked, device);
   candidate c{{strategy::temporal, cache::registers}};
   c.way.refusal = no_registers(strategy::temporal, p, asked, device);
-  if (c.way.refusal.empty() && p.costs.rank == 3) c.way.refusal = "not there yet";
   if (!c.way.refusal.empty()) return c;
   const auto choice = choose_temporal_tiling(p.costs, p.strips, p.extents, p.active_rows, wraps_of(p),
                                              p.steps, device, asked.depth);
@@ -345,6 +367,7 @@ inline plan make_plan(const problem& p, const request& asked, const device_facts
   result.chosen = best->way;
   result.tiles = best->tiles;
   result.strips = best->strips;
+  result.planes = best->planes;
   result.in_registers = best->in_registers;
   result.in_shared = best->in_shared;
   result.in_l2 = best->in_l2;

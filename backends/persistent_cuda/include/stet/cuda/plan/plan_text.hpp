@@ -35,7 +35,13 @@ inline std::string to_text(const plan& p) {
   detail::print_to(text, "device     %s", p.device.c_str());
   detail::print_to(text, "chosen    ", p.chosen);
   detail::print_to(text, "predicted  %.4g GCells/s", p.cells() / p.chosen.seconds_per_step * 1e-9);
-  if (p.chosen.where == cache::registers) {
+  if (p.chosen.how == strategy::temporal && p.planes.y.held > 0) {
+    const plane_tiling& t = p.planes;
+    detail::print_to(
+        text,
+        "tiles      %d x %d x %d, of %d x %d cells with rings in each plane, %d blocks, %d steps per pass",
+        t.cuts, t.y.count, t.x.count, t.y.held, t.x.held, t.blocks, t.depth);
+  } else if (p.chosen.where == cache::registers) {
     const register_tiling& t = p.strips;
     const std::string side = t.side.held > 0 ? std::to_string(t.side.count) + " x " : "";
     const std::string high = t.side.held > 0 ? std::to_string(t.side.held) + " x " : "";
