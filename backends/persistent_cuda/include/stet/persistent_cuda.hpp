@@ -293,8 +293,8 @@ struct persistent_cuda {
         cuda::temporal_arguments<S, Real> a{};
         a.t = choice.strips;
         const int tiles = a.t.blocks(), blocks = std::min(tiles, device_.sm_count);
-        run_passes(cuda::temporal_kernel<S, Real, shape.temporal>, a, blocks, 32 * cuda::strip_warps,
-                   shape.temporal_bytes(), (tiles + blocks - 1) / blocks, given, first_step, steps);
+        run_passes(cuda::temporal_kernel<S, Real>, a, blocks, 32 * shape.warps, shape.temporal_bytes(),
+                   (tiles + blocks - 1) / blocks, given, first_step, steps);
       }
     }
 

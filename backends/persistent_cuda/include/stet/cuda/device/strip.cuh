@@ -91,7 +91,7 @@ template <int Low, int High> struct lane_ends { static constexpr int low = Low, 
 
 /// Where a lane's cells and the ends of its block's strips are. \tparam Rows of a strip in registers
 /// \tparam Streams whether there are rows in memory: then all sweeps go down
-template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip {
+template <class S, class Real, int Pieces, int Rows, bool Streams, int Warps = strip_warps> struct strip {
   using around = strip_reach<S>;
   using window_type = strip_window<S, Real, Pieces * piece_cells<Real>>;
   static constexpr int V = piece_cells<Real>, C = Pieces * V, fields = field_count<S>;
@@ -131,9 +131,9 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
       : streaming(t.in_memory), in_shared(t.in_shared), warp(threadIdx.x / 32) {
     const int slot_rows = strip_shape_of<S, Real>().slots(in_memory(), in_shared), at = threadIdx.x % 32 * V;
     ends = shared + at;
-    memory = streamed + index(blockIdx.x * strip_warps + warp) * fields * in_memory() * row_cells + at;
-    slots = ends + (strip_ends<S>() + warp * slot_rows) * row_cells;
-    frame = shared + (strip_ends<S>() + strip_warps * slot_rows) * row_cells +
+    memory = streamed + index(blockIdx.x * Warps + warp) * fields * in_memory() * row_cells + at;
+    slots = ends + (strip_ends<S, Warps>() + warp * slot_rows) * row_cells;
+    frame = shared + (strip_ends<S, Warps>() + Warps * slot_rows) * row_cells +
             warp * (framed() + (in_memory() > 0 ? frames_ahead : 0)) * frame_cells;
   }
   __device__ __forceinline__ int in_memory() const { return Streams ? streaming : 0; }
@@ -163,12 +163,12 @@ template <class S, class Real, int Pieces, int Rows, bool Streams> struct strip 
   }
   /// Where strip w (−1: what lies above the block) shows its last rows of a field.
   template <int F> __device__ __forceinline__ Real* last_rows(int w) const {
-    return ends + (strip_ends_at<S>(F) + (w + 1) * around::up_of(F)) * row_cells;
+    return ends + (strip_ends_at<S, Warps>(F) + (w + 1) * around::up_of(F)) * row_cells;
   }
-  /// Where strip w (strip_warps: what lies below the block) shows its first rows.
+  /// Where strip w (Warps: what lies below the block) shows its first rows.
   template <int F> __device__ __forceinline__ Real* first_rows(int w) const {
     return ends +
-           (strip_ends_at<S>(F) + (strip_warps + 1) * around::up_of(F) + w * around::down_of(F)) * row_cells;
+           (strip_ends_at<S, Warps>(F) + (Warps + 1) * around::up_of(F) + w * around::down_of(F)) * row_cells;
   }
 
   static __device__ __forceinline__ void load(const Real* from, Real (&to)[C]) {

@@ -36,9 +36,11 @@ struct temporal_facts {
   unsigned reached; ///< rounds that all blocks are known to have finished
 };
 
-template <class S, class Real, int Rows> struct temporal_block {
-  static constexpr int Pieces = strip_shape_of<S, Real>().cells / piece_cells<Real>;
-  using strip_type = detail::strip<S, Real, Pieces, Rows, false>;
+template <class S, class Real> struct temporal_block {
+  static constexpr strip_shape shape = strip_shape_of<S, Real>();
+  static constexpr int Rows = shape.temporal, Warps = shape.warps;
+  static constexpr int Pieces = shape.cells / piece_cells<Real>;
+  using strip_type = detail::strip<S, Real, Pieces, Rows, false, Warps>;
   using around = strip_reach<S>;
   static constexpr int V = piece_cells<Real>, C = strip_type::C, fields = field_count<S>;
   static constexpr int row_cells = strip_type::row_cells;
@@ -54,7 +56,7 @@ template <class S, class Real, int Rows> struct temporal_block {
         facts(shared_facts) {}
   /// The lane's cells of a row of the next tile, on their way to registers.
   __device__ __forceinline__ Real* arriving(int field, int row) const {
-    return strip.ends + (strip_ends<S>() + (warp * fields + field) * Rows + row) * row_cells;
+    return strip.ends + (strip_ends<S, Warps>() + (warp * fields + field) * Rows + row) * row_cells;
   }
 
   __device__ __forceinline__ int rounds() const { // of a pass
@@ -95,6 +97,9 @@ template <class S, class Real, int Rows> struct temporal_block {
     if (tile_y < a.t.y.count) return place_of(p.round + 1, p.pass, tile_y, tile_x);
     const tile_place first = first_place();
     return place_of((p.pass + 1) * rounds(), p.pass + 1, first.tile_y, first.tile_x);
+  }
+  __device__ __forceinline__ int steps_of(const tile_place& p) const {
+    return ::min(a.t.depth, a.steps - p.pass * a.t.depth);
   }
   /// Whether it is one of the run.
   __device__ __forceinline__ bool is_there(const tile_place& p) const { return p.pass * a.t.depth < a.steps; }
@@ -172,12 +177,12 @@ template <class S, class Real, int Rows> struct temporal_block {
       constexpr int up = around::up_of(f), down = around::down_of(f);
       const Real* const field = source(p.pass, f);
       if (warp == 0 && p.is_first) edge(field, strip.template last_rows<f>(-1), first_row(p) - up, up);
-      if (warp == strip_warps - 1 && p.is_last)
-        edge(field, strip.template first_rows<f>(strip_warps), first_row(p) + Rows, down);
+      if (warp == Warps - 1 && p.is_last)
+        edge(field, strip.template first_rows<f>(Warps), first_row(p) + Rows, down);
     });
   }
 
-  template <bool Down, class Ends> __device__ __forceinline__ void step(const tile_place& p, index number) {
+  template <class Ends> __device__ __forceinline__ void step(const tile_place& p, index number) {
     __syncthreads(); // the ends of the last step have been read
     strip.show_ends();
     __syncthreads();
@@ -187,7 +192,7 @@ template <class S, class Real, int Rows> struct temporal_block {
       keep.cell[i] = lane_x(p) + i < a.active_lo[2] || lane_x(p) + i >= a.active_hi[2];
     keep.row = first_row(p);
     keep.x = lane_x(p);
-    strip.template sweep<Down, Ends>(a.g, static_cast<Real>(number), keep);
+    strip.template sweep<true, Ends>(a.g, static_cast<Real>(number), keep);
   }
 
   /// The cells that the tile owns; and once the rows that no tile holds.
@@ -221,7 +226,7 @@ template <class S, class Real, int Rows> struct temporal_block {
         }
       });
       const auto rim = [&](int from, int to) {
-        for (int row = from + warp; row < to; row += strip_warps)
+        for (int row = from + warp; row < to; row += Warps)
 #pragma unroll
           for (int k = 0; k < Pieces; ++k) {
             Real v[V];
@@ -273,21 +278,13 @@ template <class S, class Real, int Rows> struct temporal_block {
     if (threadIdx.x == 0) facts.next = first_place(), facts.reached = 0;
     __syncthreads();
     const tile_place& p = facts.tile;
-    const auto steps_before = [&](int pass) { return ::min(pass * a.t.depth, a.steps); };
     while (begin_tile()) {
-      for (int left = steps_before(p.pass + 1) - steps_before(p.pass);;) {
-        const auto number = [&] { return a.first_step + steps_before(p.pass + 1) - left; };
-        step<true, Ends>(p, number());
+      const int steps = steps_of(p);
+      for (int left = steps;;) {
+        step<Ends>(p, a.first_step + p.pass * a.t.depth + steps - left);
         if (--left == 0) {
           end_tile();
           break;
-        }
-        if constexpr (strip_type::alternate) {
-          step<false, Ends>(p, number());
-          if (--left == 0) {
-            end_tile();
-            break;
-          }
         }
         // Never. With a second way to new values ptxas keeps each cell in one register; without, it has old
         // and new rows side by side, and spills what is too much.
@@ -299,15 +296,14 @@ template <class S, class Real, int Rows> struct temporal_block {
 
 } // namespace detail
 
-/// Launch: cooperative, at most a block of 32 × strip_warps threads for each tile,
-/// `strip_shape::temporal_bytes()` of dynamic shared memory; the counters of `progress` are zero. \tparam
-/// Rows of a strip
-template <class S, class Real, int Rows>
-__global__ void __launch_bounds__(32 * strip_warps, 1)
+/// Launch: cooperative, at most a block of 32 × `strip_shape::warps` threads for each tile,
+/// `strip_shape::temporal_bytes()` of dynamic shared memory; the counters of `progress` are zero.
+template <class S, class Real>
+__global__ void __launch_bounds__(32 * strip_shape_of<S, Real>().warps, 1)
     temporal_kernel(const __grid_constant__ temporal_arguments<S, Real> a) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   __shared__ detail::temporal_facts facts;
-  detail::temporal_block<S, Real, Rows> block(a, reinterpret_cast<Real*>(shared_bytes), facts);
+  detail::temporal_block<S, Real> block(a, reinterpret_cast<Real*>(shared_bytes), facts);
   constexpr int C = strip_shape_of<S, Real>().cells;
   constexpr reach around = reach_of(step_program<S>::value, 0, field_count<S>);
   constexpr int low = around.low[2], high = around.high[2];

@@ -198,13 +198,15 @@ template <class S> struct strip_reach {
 
 /// Where in shared memory the ends of a block's strips begin that belong to a field, in rows; and their
 /// number.
-template <class S> constexpr int strip_ends_at(int field) {
+template <class S, int Warps = strip_warps> constexpr int strip_ends_at(int field) {
   int rows = 0;
   for (int f = 0; f < field; ++f)
-    rows += (strip_warps + 1) * (strip_reach<S>::up_of(f) + strip_reach<S>::down_of(f));
+    rows += (Warps + 1) * (strip_reach<S>::up_of(f) + strip_reach<S>::down_of(f));
   return rows;
 }
-template <class S> constexpr int strip_ends() { return strip_ends_at<S>(field_count<S>); }
+template <class S, int Warps = strip_warps> constexpr int strip_ends() {
+  return strip_ends_at<S, Warps>(field_count<S>);
+}
 
 /// In rank 3: the cells beside a strip, which other blocks own. Of each field that is read along x or y: for
 /// all rows those at low x, then those at high x, at low y, at high y.
@@ -245,7 +247,8 @@ template <class S, class Real> inline constexpr bool has_strips = strips_hold<S,
 struct strip_shape {
   std::array<int, 2> registers{}; ///< rows in registers for which there are kernels
   int streaming = 0;              ///< the same, where other rows are in memory
-  int temporal = 0;               ///< of the kernel of temporal
+  int temporal = 0;               ///< of the kernel of temporal, whose blocks have
+  int warps = 0;                  ///< so many warps
   int rank = 0;
   int cells = 0;             ///< of a lane in a row
   int width = 0, height = 0; ///< of a block's row in cells along x and, in rank 3, y
@@ -271,7 +274,7 @@ struct strip_shape {
   }
   /// Of the blocks of temporal, whose strips are in registers, and on their way in shared memory.
   constexpr std::int64_t temporal_bytes() const {
-    return std::int64_t(ends + strip_warps * fields * temporal) * row_bytes;
+    return std::int64_t(ends / (strip_warps + 1) * (warps + 1) + warps * fields * temporal) * row_bytes;
   }
   constexpr std::int64_t shared_bytes(const register_tiling& t) const {
     return std::int64_t(ends + strip_warps * slots(t.in_memory, t.in_shared)) * row_bytes +
@@ -325,7 +328,13 @@ template <class S, class Real> constexpr strip_shape strip_shape_of() {
     const int spare = s.rank == 3 || long_code ? 0 : (words == 2 ? 2 : 6) / s.fields; // what streaming takes
     s.registers = {std::max(small, least), std::max(large, least)};
     s.streaming = std::max(large - spare, least);
-    s.temporal = s.registers.back();
+    // More warps of shorter strips where the code would be long.
+    const auto code = [&](int rows) { return 16 * s.row_instructions * (rows + s.window); };
+    s.warps = words == 2 || code(most) <= 31 * 1024 ? strip_warps : 12;
+    s.temporal = s.warps == strip_warps ? most : (164 - beside - sides) / (cells * words) / s.fields;
+    while (s.temporal > least && (code(s.temporal) > 52 * 1024 || s.temporal_bytes() > 226 * 1024))
+      --s.temporal;
+    s.temporal = std::max(s.temporal, least);
   }
   return s;
 }
@@ -457,6 +466,16 @@ choose_register_tiling(const stencil_costs& c, const strip_shape& s, const std::
   return best;
 }
 
+namespace detail {
+
+/// Issue slots that a warp takes for a row of temporal: with double the arithmetic's, which has fewer units.
+inline double temporal_row(const stencil_costs& c, const strip_shape& s, const device_facts& device) {
+  const double moves = s.cells * c.value_bytes / 4.0 * c.fields;
+  return std::max(s.row_instructions + moves, s.cells * arithmetic_slots(c, device));
+}
+
+} // namespace detail
+
 /// The tiling of least predicted time for passes of several steps (temporal), in rank 2: tiles of all columns
 /// and rows, however many, which the blocks take one after the other.
 /// \param steps of the run
@@ -485,9 +504,8 @@ inline register_tiling_choice choose_temporal_tiling(const stencil_costs& c, con
       t.registers = s.temporal;
       t.x = {nx,   0,       detail::round_up(nx, unit), s.width, detail::round_up(depth * reach_x, unit), 1,
              unit, wraps[2]};
-      t.y = {
-          ny,      int(active_rows[0]), int(active_rows[1]), strip_warps * t.registers, depth * reach_y, 1, 1,
-          wraps[1]};
+      t.y = {ny,      int(active_rows[0]), int(active_rows[1]), s.warps * t.registers, depth * reach_y, 1, 1,
+             wraps[1]};
       const auto cover = [](axis_tiling& axis) { // with the fewest tiles
         const int own = axis.held - 2 * axis.ring, n = axis.hi - axis.lo;
         if (own <= 0) return false;
@@ -506,15 +524,20 @@ inline register_tiling_choice choose_temporal_tiling(const stencil_costs& c, con
       if (!cover(t.x) || !cover(t.y)) continue;
       if (t.y.count == 1 && !wraps[1] && t.y.held != t.y.hi - t.y.lo) continue; // rims would be updated
       if (index(t.x.count) * t.y.count > (1 << 24)) continue;
-      // Of a pass. Loading and storing a tile is not hidden but for the way to memory.
-      const auto step = detail::priced(t, c, s, device);
+      // Of a pass, fitted to an H200: the shares of the issue slots that steps take, and bytes per second
+      // that a multiprocessor moves when it turns from tile to tile, which hides behind nothing. All together
+      // get 75% of the memory's bandwidth.
+      const bool wide = c.value_bytes == 8;
+      const double used = wide ? 0.75 : 0.85, turning = wide ? 33e9 : 50e9;
+      const double clock = (device.clock_ghz > 0 ? device.clock_ghz : 1.5) * 1e9;
+      const double held = double(t.y.held) * t.x.held * c.value_bytes;
+      const double step =
+          0.15e-6 + s.warps * t.registers * detail::temporal_row(c, s, device) / (4 * used * clock);
       const double rounds = std::ceil(double(t.blocks()) / device.sm_count);
-      const double turn = 2e-6;
-      const double bytes =
-          c.value_bytes * (double(t.blocks()) * t.y.held * t.x.held * c.fields + double(nx) * ny * c.targets);
-      const double streaming = bytes / (0.75 * memory);
-      const double tile_step = step.seconds_per_step - (t.blocks() == 1 ? 0 : 4.2e-6 / t.depth);
-      const double pass = std::max(rounds * (turn + depth * tile_step), streaming) + 3e-6;
+      const double turn = held * (c.fields + c.targets) / turning;
+      const double streaming =
+          (t.blocks() * held * c.fields + double(nx) * ny * c.value_bytes * c.targets) / (0.75 * memory);
+      const double pass = std::max(rounds * (turn + depth * step), streaming) + 5e-6;
       register_tiling_choice choice;
       choice.tiles = t;
       const double passes = std::ceil(double(std::max<index>(1, steps)) / depth);
