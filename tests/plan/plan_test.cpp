@@ -411,9 +411,9 @@ TEST(plan, takes_the_least_predicted_time_of_what_can_hold_the_problem) {
   }
   EXPECT_EQ(make_plan(pose<star5>({1, 2048, 2048}), {}, d).chosen.how, strategy::resident);
   EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, d).chosen.how, strategy::temporal);
-  EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}, boundary_kind::fixed, 3), {}, d).chosen.how,
+  EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}, boundary_kind::fixed, 1), {}, d).chosen.how,
             strategy::per_step)
-      << "a capture does not pay for three steps";
+      << "neither a capture nor a pass pays for one step";
   device_facts launches = d;
   launches.cooperative_launch = false;
   EXPECT_EQ(make_plan(pose<star5>({1, 8192, 8192}), {}, launches).chosen.how, strategy::per_step_graph);

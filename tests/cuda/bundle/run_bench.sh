@@ -19,6 +19,9 @@ rows=(
   '2d13pt/double/3072x3072/persistent_cuda:resident_partial'
   '3d7pt/float/192x192x192/persistent_cuda:resident'
   '3d7pt/float/256x256x256/persistent_cuda:resident_partial'
+  '(2d5pt|2ds9pt|2d13pt|2d17pt|2d21pt|2ds25pt|2d9pt|2d25pt)/(float|double)/8192x8192/persistent_cuda:temporal'
+  '(3d7pt|3d13pt|3d17pt|3d27pt|poisson)/(float|double)/512x512x512/persistent_cuda:temporal'
+  '3d7pt/(float|double)/256x256x256/persistent_cuda:temporal'
 )
 filter=$(IFS='|' && echo "${rows[*]}")
 context="commit=$(told commit),built=$(told built),device=$(asked name || true),driver=$(asked driver_version || true)"

@@ -34,6 +34,7 @@ std::vector<way> forced_ways() {
           {"resident_partial", "registers"},
           {"resident_partial", "shared"},
           {"temporal", "both"},
+          {"temporal", "registers"},
           {"temporal", "shared"},
           {"auto"}};
 }
@@ -43,7 +44,13 @@ std::vector<way> forced_ways() {
 template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given, const way& how) {
   if (how.strategy == "per_step_graph") return s.reads_step;
   const shape n = given.start[0].n;
-  if (how.strategy == "temporal") return given.name == "differing"; // shared memory takes the others
+  if (how.strategy == "temporal") {
+    if (how.cache != "registers") return given.name == "differing"; // shared memory takes the others
+    const bool faces =
+        given.name == "fixed" || given.name == "nan" || (n[2] % 4 == 0 && given.name.starts_with("periodic"));
+    const bool planes = s.name.starts_with("s3d") || s.name == "wave";
+    return !faces || s.recipe.stages.size() > 1 || (s.recipe.rank == 2 ? n[1] < 512 : !planes);
+  }
   const bool partial = how.strategy == "resident_partial";
   if (partial && how.cache != "registers") { // a row or plane to keep and one to stream, 16 bytes in rank 1
     const idx slowest = n[std::size_t(3 - s.recipe.rank)], least = s.recipe.rank == 1 ? 16 / sizeof(T) : 1;

@@ -30,6 +30,7 @@ inline std::vector<way> every_way() {
           {"resident", "shared"},
           {"resident_partial", "registers"},
           {"resident_partial", "shared"},
+          {"temporal", "registers"},
           {"temporal", "shared"},
           {"auto"}};
 }

@@ -64,11 +64,20 @@ TEST_F(stress, passes_over_tiles_in_shared_memory) {
 TEST_F(stress, passes_over_a_torus_in_shared_memory) {
   many_short_runs<float>("s2d5pt", {1, 1500, 3000}, "periodic", {"temporal", "shared"}, 500, 64);
 }
+TEST_F(stress, passes_over_tiles_in_registers) {
+  many_short_runs<float>("s2d5pt", {1, 3000, 3001}, "fixed", {"temporal", "registers"}, 500, 64);
+  many_short_runs<double>("s3d7pt", {110, 150, 170}, "fixed", {"temporal", "registers"}, 500, 64);
+}
+TEST_F(stress, passes_over_a_torus_in_registers) {
+  many_short_runs<double>("s2d5pt", {1, 1500, 1504}, "periodic", {"temporal", "registers"}, 500, 64);
+  many_short_runs<float>("s3d7pt", {110, 150, 172}, "periodic", {"temporal", "registers"}, 500, 64);
+}
 TEST_F(stress, all_multiprocessors_taken) {
   many_short_runs<float>("s2d5pt", {1, 700, 900}, "fixed", {"resident", "shared"}, 200, 2 * facts().sm_count);
   many_short_runs<float>("s2d5pt", {1, 1500, 1500}, "fixed", {"resident", "both"}, 200, 2 * facts().sm_count);
-  many_short_runs<float>("s2d5pt", {1, 1500, 3000}, "fixed", {"temporal", "shared"}, 200,
-                         2 * facts().sm_count);
+  for (const char* cache : {"shared", "registers"})
+    many_short_runs<float>("s2d5pt", {1, 1500, 3000}, "fixed", {"temporal", cache}, 200,
+                           2 * facts().sm_count);
 }
 
 TEST_F(stress, two_simulations_take_turns) {
