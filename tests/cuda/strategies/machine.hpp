@@ -18,7 +18,7 @@ using oracle::sides;
 /// has no choice.
 struct way {
   std::string strategy, cache = "both";
-  std::string name() const { return strategy.starts_with("resident") ? strategy + " in " + cache : strategy; }
+  std::string name() const { return cache == "both" ? strategy : strategy + " in " + cache; }
 };
 
 enum class reduction { sum, max, min, norm };
