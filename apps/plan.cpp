@@ -103,7 +103,7 @@ int run(int argc, char** argv) {
   add("device", po::value(&device)->default_value("h200"), list(keys));
   add("strategy", po::value(&strategy)->default_value("auto"), list(stet::cuda::strategy_names));
   add("cache", po::value(&cache)->default_value("both"),
-      "where a resident field stays: " + list(stet::cuda::cache_names));
+      "where fields stay between two steps: " + list(stet::cuda::cache_names));
   options.add_options()("help", "this text");
   po::variables_map given;
   po::store(po::command_line_parser(argc, argv).options(options).positional({}).run(), given);

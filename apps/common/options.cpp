@@ -133,7 +133,7 @@ po::options_description describe(const about& about) {
     add("strategy", text()->default_value(about.backend.strategies.front()),
         ("how the steps are carried out: " + list(about.backend.strategies)).c_str());
     add("cache", text()->default_value(about.backend.caches.front()),
-        ("where a resident field stays: " + list(about.backend.caches)).c_str());
+        ("where fields stay between two steps: " + list(about.backend.caches)).c_str());
     add("l2-window", text()->default_value("off"),
         "L2 access-policy window over a field: off, auto or BYTES, also with K, M or G");
     add("l2-hit-ratio", text(),

@@ -46,10 +46,11 @@ template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given,
   const shape n = given.start[0].n;
   if (how.strategy == "temporal") {
     if (how.cache != "registers") return given.name == "differing"; // shared memory takes the others
-    const bool faces =
-        given.name == "fixed" || given.name == "nan" || (n[2] % 4 == 0 && given.name.starts_with("periodic"));
+    const bool faces = given.name == "fixed" || given.name == "nan" ||
+                       (given.name.starts_with("periodic") && (n[2] % 4 == 0 || given.name == "periodic_y"));
+    const idx rows = sizeof(T) == 8 ? 256 : 512; // about those of a tile
     const bool planes = s.name.starts_with("s3d") || s.name == "wave";
-    return !faces || s.recipe.stages.size() > 1 || (s.recipe.rank == 2 ? n[1] < 512 : !planes);
+    return !faces || s.recipe.stages.size() > 1 || (s.recipe.rank == 2 ? n[1] < rows : !planes);
   }
   const bool partial = how.strategy == "resident_partial";
   if (partial && how.cache != "registers") { // a row or plane to keep and one to stream, 16 bytes in rank 1

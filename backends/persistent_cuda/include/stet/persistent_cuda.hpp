@@ -36,7 +36,7 @@ struct persistent_cuda {
   struct options {
     cuda::strategy strategy = cuda::strategy::automatic;
     cuda::cache cache = cuda::cache::both;
-    int depth = 0; ///< steps between exchanges of resident, or of a pass of temporal; 0: the plan chooses
+    int depth = 0; ///< steps between exchanges, or of a pass of temporal; 0: the plan chooses
     std::optional<cudaStream_t> stream; ///< the caller's; none: the simulation's own
     /// Bytes of an L2 access-policy window over one copy of the field that most stages read and write, or
     /// cuda::l2_off, cuda::l2_auto. The part of L2 that it needs is set aside during a run alone.

@@ -460,6 +460,7 @@ template <class S, class Real, int Depth> struct plane_block {
 #pragma unroll 1
     for (; s < end + skew * (Depth - 1); s += turns)
       unrolled<turns>([&](auto k) { iterate<k()>(t, s + k()); });
+    __pipeline_wait_prior(0); // planes that nobody used: the next tile's take their slots
   }
 
   /// All passes.

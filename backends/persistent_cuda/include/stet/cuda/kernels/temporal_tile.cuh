@@ -80,7 +80,10 @@ template <class S, class Real> struct temporal_block {
     p.is_last = y.is_last(tile_y);
     p.sent = false;
     const bool wraps = y.periodic && (tile_y == 0 || tile_y == y.count - 1);
-    const int tiles = a.t.blocks(), last = wraps ? tiles - 1 : tile_y * x.count + tile_x + x.count + 1;
+    // Of the tiles that overlap this one the last; where rows wrap, one at the end of the next row of tiles.
+    const int tiles = a.t.blocks(), last = wraps        ? tiles - 1
+                                           : x.periodic ? (tile_y + 2) * x.count - 1
+                                                        : tile_y * x.count + tile_x + x.count + 1;
     p.needed = pass == 0 ? 0
                          : unsigned(pass - 1) * unsigned(rounds()) +
                                unsigned(::min(last, tiles - 1) / int(gridDim.x) + 1);

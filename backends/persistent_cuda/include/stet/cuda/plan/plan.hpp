@@ -329,7 +329,11 @@ inline candidate temporal_in_shared(const problem& p, const request& asked, cons
 inline plan make_plan(const problem& p, const request& asked, const device_facts& device) {
   if (asked.depth < 0)
     throw stet::error("depth", std::to_string(asked.depth) + " is negative",
-                      "give the steps between exchanges, or 0 to leave them to the plan");
+                      "give the steps between exchanges, or of a pass, or 0 to leave them to the plan");
+  constexpr int deepest = 1024; // beyond, no ring fits
+  if (asked.depth > deepest)
+    throw stet::error("depth", std::to_string(asked.depth) + " steps are beyond " + std::to_string(deepest),
+                      "give fewer, or 0 to leave them to the plan");
   plan result;
   result.extents = p.extents;
   result.device = device.name;

@@ -45,12 +45,14 @@ inline std::string to_text(const plan& p) {
     const register_tiling& t = p.strips;
     const std::string side = t.side.held > 0 ? std::to_string(t.side.count) + " x " : "";
     const std::string high = t.side.held > 0 ? std::to_string(t.side.held) + " x " : "";
+    const std::string streamed = t.in_memory > 0 ? " and " + std::to_string(t.in_memory) + " streamed" : "";
+    const std::string depth = std::to_string(t.depth) + " steps";
     detail::print_to(
         text,
-        "tiles      %d x %s%d blocks of %d x %s%d cells with rings, %d rows per warp, %d of them in "
-        "registers%s, exchange every %d steps",
+        "tiles      %d x %s%d of %d x %s%d cells with rings, %d rows per warp, %d of them in registers%s, %s",
         t.y.count, side.c_str(), t.x.count, t.y.held, high.c_str(), t.x.held, t.rows(), t.registers,
-        t.in_memory > 0 ? (" and " + std::to_string(t.in_memory) + " streamed").c_str() : "", t.depth);
+        streamed.c_str(),
+        (p.chosen.how == strategy::temporal ? depth + " per pass" : "exchange every " + depth).c_str());
   }
   if (p.chosen.where == cache::shared)
     detail::print_to(

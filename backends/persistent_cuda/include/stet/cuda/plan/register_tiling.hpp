@@ -9,7 +9,7 @@
 /// How a plane is divided among blocks whose cells are in registers. Host only but for constexpr functions.
 namespace stet::cuda {
 
-/// Warps of a block, one below the other; 256 threads leave 255 registers for each.
+/// Warps of a block of resident, one below the other; 256 threads leave 255 registers for each.
 inline constexpr int strip_warps = 8;
 
 /// Lanes at most that a block takes from one beside it, on either side.
@@ -487,11 +487,11 @@ inline register_tiling_choice choose_temporal_tiling(const stencil_costs& c, con
   register_tiling_choice best;
   best.refusal = "the grid is smaller than a tile";
   constexpr int unit = lane_width;
-  if (s.temporal_bytes() > device.shared_per_block_optin)
+  if (s.temporal_bytes() > device.shared_per_block_optin - 1024) // the kernel has some beside
     best.refusal = "a block of the device has too little shared memory for the next tile";
   else if (wraps[2] && extents[2] % unit != 0)
     best.refusal = "a periodic row is not a multiple of " + std::to_string(unit) + " cells";
-  else if (*std::max_element(extents.begin(), extents.end()) <= (1 << 30)) {
+  else if (*std::max_element(extents.begin(), extents.end()) < (1 << 30)) {
     const int ny = int(extents[1]), nx = int(extents[2]);
     const int reach_y = std::max(c.step.low[1], c.step.high[1]),
               reach_x = std::max(c.step.low[2], c.step.high[2]);
@@ -508,6 +508,7 @@ inline register_tiling_choice choose_temporal_tiling(const stencil_costs& c, con
              wraps[1]};
       const auto cover = [](axis_tiling& axis) { // with the fewest tiles
         const int own = axis.held - 2 * axis.ring, n = axis.hi - axis.lo;
+        if (!axis.periodic && axis.held >= n) return axis.covers(); // one
         if (own <= 0) return false;
         const int least = axis.periodic ? (axis.n + own - 1) / own : (n - 2 * axis.ring + own - 1) / own;
         for (axis.count = std::max(1, least); axis.count <= least + 8; ++axis.count) {
