@@ -349,6 +349,39 @@ TEST(plan, register_tiles_own_every_cell_once) {
         check(t.y, int(p.active_rows[0]), int(p.active_rows[1]), "y");
         check(t.x, 0, int(e[2]), "x");
       }
+  // Of passes, any number: blocks take one after the other.
+  int held = 0;
+  for (const auto kind : {boundary_kind::fixed, boundary_kind::periodic})
+    for (const std::array<index, 3>& e : {std::array<index, 3>{1, 8192, 8192},
+                                          {1, 4099, 8191},
+                                          {1, 32768, 132},
+                                          {1, 386, 1000},
+                                          {1, 509, 100'004},
+                                          {1, 500, 128}})
+      for (const int depth : {1, 3, 8, 16}) {
+        SCOPED_TRACE(testing::Message()
+                     << "passes of " << depth << " over " << e[1] << "x" << e[2] << " kind " << int(kind));
+        const auto of = [&](const problem& p) {
+          std::optional<plan> choice;
+          try {
+            choice = make_plan(p, {strategy::temporal, cache::registers, depth}, d);
+          } catch (const stet::error&) { return; } // the grid is too small for such rings, or does not wrap
+          const register_tiling& t = choice->strips;
+          ++held;
+          EXPECT_EQ(t.depth, depth);
+          EXPECT_EQ(t.y.held, p.strips.warps * p.strips.temporal);
+          EXPECT_GE(t.y.ring, depth * p.costs.step.low[1]);
+          EXPECT_GE(t.x.ring, depth * p.costs.step.low[2]);
+          EXPECT_LE(p.strips.temporal_bytes() + 1024, d.shared_per_block_optin);
+          check(t.y, int(p.active_rows[0]), int(p.active_rows[1]), "y");
+          check(t.x, 0, int(e[2]), "x");
+        };
+        of(pose<star5>(e, kind));
+        of(pose<star5, double>(e, kind));
+        of(pose<lopsided>(e, kind));
+        of(pose<pair_of_fields>(e, kind));
+      }
+  EXPECT_GE(held, 100) << "of 192";
   // Which of these are in registers at all is part of what is promised.
   for (const index n : {1024, 2048, 3072})
     EXPECT_EQ(make_plan(pose<star5>({1, n, n}), {strategy::resident}, d).chosen.where, cache::registers) << n;
@@ -496,6 +529,8 @@ TEST(plan, a_depth_that_is_asked_for_is_taken_or_refused) {
         depth);
   EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 512, 512}), {strategy::resident, cache::registers, 3}, d),
                        "depth must be even"));
+  EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 512, 512}), {strategy::temporal, cache::both, 1 << 30}, d),
+                       "1073741824 steps are beyond"));
   EXPECT_TRUE(contains(refusal_of(pose<star5>({1, 512, 512}), {strategy::resident, cache::both, -1}, d),
                        "-1 is negative"));
 }
