@@ -15,7 +15,9 @@ TEST(plan_app, tells_strategy_time_levels_and_why_not_the_others) {
   EXPECT_EQ(r.status, 0);
   EXPECT_EQ(r.err, "");
   EXPECT_TRUE(has(line_with(r.out, "device"), "H200")) << r.out;
-  EXPECT_TRUE(has(line_with(r.out, "chosen"), "limited by memory bandwidth")) << r.out;
+  EXPECT_TRUE(has(line_with(r.out, "chosen"), "temporal (registers)")) << r.out;
+  EXPECT_TRUE(has(line_with(r.out, "tiles"), "steps per pass")) << r.out;
+  EXPECT_TRUE(has(line_with(r.out, "otherwise  per_step "), "limited by memory bandwidth")) << r.out;
   EXPECT_TRUE(has(line_with(r.out, "cells in"), "memory 100%")) << r.out;
   for (const char* other : {"resident (registers)", "resident (shared)"})
     EXPECT_TRUE(has(line_with(r.out, std::string("otherwise  ") + other), "not possible: the field"))
@@ -40,7 +42,7 @@ TEST(plan_app, follows_the_choices_of_its_options) {
   EXPECT_TRUE(has(chosen("--size 2048x2048 --strategy resident --cache shared"), "resident (shared)"));
   EXPECT_TRUE(has(chosen("--size 2048x2048 --boundary neumann"), "resident (shared)")) << "no such registers";
   EXPECT_TRUE(has(chosen("--size 2048x2048 --steps 1"), "per_step "));
-  EXPECT_TRUE(has(chosen("--stencil 3d7pt"), "per_step_graph")) << "the default size goes by the rank";
+  EXPECT_TRUE(has(chosen("--stencil 3d7pt"), "temporal (registers)")) << "the default size goes by the rank";
   // Twice the bytes: twice the time, but for the launch.
   const auto time = [&](const std::string& words) {
     double us = -1;
