@@ -48,7 +48,7 @@ template <class T> bool may_refuse(const subject<T>& s, const setting<T>& given,
     if (how.cache != "registers") return given.name == "differing"; // shared memory takes the others
     const bool faces = given.name == "fixed" || given.name == "nan" ||
                        (given.name.starts_with("periodic") && (n[2] % 4 == 0 || given.name == "periodic_y"));
-    const idx rows = sizeof(T) == 8 ? 256 : 512; // about those of a tile
+    const idx rows = sizeof(T) == 8 ? 400 : 800; // about those of two tiles: between one and two not all fit
     const bool planes = s.name.starts_with("s3d") || s.name == "wave";
     return !faces || s.recipe.stages.size() > 1 || (s.recipe.rank == 2 ? n[1] < rows : !planes);
   }

@@ -485,7 +485,7 @@ inline register_tiling_choice choose_temporal_tiling(const stencil_costs& c, con
                                                      const std::array<bool, 3>& wraps, index steps,
                                                      const device_facts& device, int only_depth) {
   register_tiling_choice best;
-  best.refusal = "the grid is smaller than a tile";
+  best.refusal = "no tiles with rings that end in the next one cover the grid";
   constexpr int unit = lane_width;
   if (s.temporal_bytes() > device.shared_per_block_optin - 1024) // the kernel has some beside
     best.refusal = "a block of the device has too little shared memory for the next tile";
