@@ -90,7 +90,7 @@ template <class S, class Real, int C, int K, int I> struct strip_cell {
 template <int Low, int High> struct lane_ends { static constexpr int low = Low, high = High; };
 
 /// Where a lane's cells and the ends of its block's strips are. \tparam Rows of a strip in registers
-/// \tparam Streams whether there are rows in memory: then all sweeps go down
+/// \tparam Streams whether there are rows in memory: then all sweeps go down \tparam Warps of the block
 template <class S, class Real, int Pieces, int Rows, bool Streams, int Warps = strip_warps> struct strip {
   using around = strip_reach<S>;
   using window_type = strip_window<S, Real, Pieces * piece_cells<Real>>;

@@ -6,14 +6,13 @@
 /// The whole time loop in one cooperative launch, on tiles in shared memory with a ring deep enough for
 /// several steps. Two strategies:
 ///
-/// - resident: every block keeps one tile of all fields, and after `depth` steps the blocks exchange rings.
-/// After
-///   PERKS (Zhang et al., ICS 2023). Bytes per cell between first load and last store: none from memory but
-///   the rings.
-/// - temporal: a block loads a tile, takes `depth` steps, writes the cells it owns to the other buffer and
-/// goes
-///   on to its next tile; so pass after pass. Bytes per cell and pass: each field read once and, if assigned,
-///   written once, if the L2 cache keeps the rings.
+/// Resident: every block keeps one tile of all fields, and after `depth` steps the blocks exchange rings.
+/// After PERKS (Zhang et al., ICS 2023). Bytes per cell between first load and last store: none from memory
+/// but the rings.
+///
+/// Temporal: a block loads a tile, takes `depth` steps, writes the cells it owns to the other buffer and goes
+/// on to its next tile; so pass after pass. Bytes per cell and pass: each field read once and, if assigned,
+/// written once, if the L2 cache keeps the rings.
 ///
 /// Both are one loop over passes, tiles and steps: resident has one pass, one tile and exchanges.
 ///

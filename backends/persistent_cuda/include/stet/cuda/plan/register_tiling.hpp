@@ -90,7 +90,7 @@ struct axis_tiling {
   }
 };
 
-/// Tiles of a plane, or of a volume whose planes are the rows. A block holds 32 lanes' cells by strip_warps
+/// Tiles of a plane, or of a volume whose planes are the rows. A block holds 32 lanes' cells by its warps'
 /// strips of rows.
 struct register_tiling {
   axis_tiling y; ///< along the strips: y, in rank 3 z
