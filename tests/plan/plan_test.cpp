@@ -1,27 +1,16 @@
 // The plan of persistent_cuda, without a GPU: that tiles cover a grid once and fit, that the choice is the
 // fastest way that can hold the problem, and that refusals say why.
+#include "posed.hpp"
 #include <gtest/gtest.h>
 #include <set>
-#include <stet/cuda/plan/devices.hpp>
-#include <stet/cuda/plan/plan.hpp>
-#include <stet/helpers.hpp>
 
 namespace {
 
-using stet::boundary_kind;
-using stet::index;
-using namespace stet::cuda;
-
-inline constexpr stet::field<"u"> u;
-inline constexpr stet::field<"v"> v;
 struct star5 {
   static constexpr auto step() { return stet::update(u = stet::star<2>(u, 0.1, 0.2, 0.3, 0.25, 0.15)); }
 };
 struct lopsided { // reaches 3 up, 1 down, 2 left
   static constexpr auto step() { return stet::update(u = 0.5 * u(-3, 0) + 0.25 * u(1, 0) + 0.25 * u(0, -2)); }
-};
-struct star7 {
-  static constexpr auto step() { return stet::update(u = u + 0.1 * stet::laplacian<3>(u)); }
 };
 struct up_then_down {
   static constexpr auto step() {
@@ -43,22 +32,6 @@ struct ticking {
   static constexpr int rank = 1;
   static constexpr auto step() { return stet::update(u = u + stet::step_index); }
 };
-
-device_facts device(std::string_view key) {
-  for (const auto& d : known_devices())
-    if (d.key == key) return d.facts;
-  throw std::runtime_error("no such device");
-}
-
-template <class S, class Real = float>
-problem pose(const std::array<index, 3>& extents, boundary_kind kind = boundary_kind::fixed,
-             index steps = 1000) {
-  stet::conditions<S, Real> given{};
-  for (int f = 0; f < stet::field_count<S>; ++f)
-    for (int side = 2 * (3 - stet::rank_of<S>); side < stet::face_count; ++side)
-      given.boundaries.kind[f][side] = kind;
-  return problem_of<S, Real>(extents, given, steps, false);
-}
 
 /// Shared-memory tiles: blocks cover every axis once, and what a block holds fits.
 void expect_tiles_hold(const problem& p, const device_facts& d) {

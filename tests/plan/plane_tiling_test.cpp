@@ -1,21 +1,10 @@
 // How temporal divides a grid of rank 3, without a GPU: shapes fit a multiprocessor, tiles cover the grid
 // once, rings hold what a pass reads, and refusals say why.
+#include "posed.hpp"
 #include <gtest/gtest.h>
-#include <stet/cuda/plan/devices.hpp>
-#include <stet/cuda/plan/plan.hpp>
-#include <stet/helpers.hpp>
 
 namespace {
 
-using stet::boundary_kind;
-using stet::index;
-using namespace stet::cuda;
-
-inline constexpr stet::field<"u"> u;
-inline constexpr stet::field<"v"> v;
-struct star7 {
-  static constexpr auto step() { return stet::update(u = u + 0.1 * stet::laplacian<3>(u)); }
-};
 struct lopsided { // reaches 2 up, 1 down; 1 above, 2 below; 3 left
   static constexpr auto step() {
     return stet::update(u = 0.5 * u(-2, 0, 0) + 0.25 * u(1, -1, 0) + 0.25 * u(0, 2, -3));
@@ -31,19 +20,6 @@ struct two_stages {
     return stet::stages(stet::update(u = 0.5 * v(0, 0, 1) + 0.5 * u), stet::update(v = 0.5 * u(0, 0, -1)));
   }
 };
-
-device_facts h200() {
-  for (const auto& d : known_devices())
-    if (d.key == "h200") return d.facts;
-  throw std::runtime_error("no such device");
-}
-
-template <class S, class Real> problem pose(const std::array<index, 3>& extents, boundary_kind kind) {
-  stet::conditions<S, Real> given{};
-  for (int f = 0; f < stet::field_count<S>; ++f)
-    for (int side = 0; side < stet::face_count; ++side) given.boundaries.kind[f][side] = kind;
-  return problem_of<S, Real>(extents, given, 1000, false);
-}
 
 /// Tiles own every cell once, and hold all around it that the steps of a pass read.
 void expect_covered(const axis_tiling& t, int around) {
@@ -61,7 +37,7 @@ void expect_covered(const axis_tiling& t, int around) {
 }
 
 template <class S, class Real> void expect_tiles_for(boundary_kind kind) {
-  const device_facts d = h200();
+  const device_facts d = device("h200");
   const plane_shape s = plane_shape_of<S, Real>();
   ASSERT_GT(s.depth, 0);
   EXPECT_LE(s.shared_bytes(), d.shared_per_block_optin);
@@ -113,7 +89,7 @@ TEST(plane_tiling, refusals_name_the_reason) {
     return text.find(part) != std::string::npos ? testing::AssertionSuccess()
                                                 : testing::AssertionFailure() << '"' << text << '"';
   };
-  const device_facts d = h200();
+  const device_facts d = device("h200");
   const std::array<index, 3> n{64, 64, 64};
   EXPECT_EQ(refusal(pose<star7, float>(n, boundary_kind::fixed), 0, d), "");
   EXPECT_TRUE(says(refusal(pose<star7, float>(n, boundary_kind::neumann), 0, d), "fixed and periodic faces"));

@@ -173,12 +173,14 @@ inline std::array<bool, 3> wraps_of(const problem& p) {
 inline std::int64_t dynamic_shared(const device_facts& device) {
   return device.shared_per_block_optin - std::int64_t(resident_threads * sizeof(double)) - 256;
 }
-/// Why no kernel with a time loop can run; empty when they can.
-inline std::string no_loop(const problem& p, const device_facts& device) {
+/// Why no kernel with a time loop can keep fields on a cache level; empty when one can.
+inline std::string no_loop(cache where, const problem& p, const request& asked, const device_facts& device) {
   if (!device.cooperative_launch) return "the device has no cooperative launch";
   if (*std::min_element(p.wraps.begin(), p.wraps.end()) < 0)
     return "some fields are periodic along an axis and others are not";
-  return "";
+  if (asked.cache == cache::both || asked.cache == where) return "";
+  return where == cache::shared ? "the cache levels are limited to registers"
+                                : "the cache levels are limited to shared memory";
 }
 
 inline candidate per_launch(const problem& p, const device_facts& device, bool graph) {
@@ -190,9 +192,8 @@ inline candidate per_launch(const problem& p, const device_facts& device, bool g
 /// Why registers cannot hold the fields; empty when they can.
 inline std::string no_registers(strategy how, const problem& p, const request& asked,
                                 const device_facts& device) {
-  const std::string none = no_loop(p, device);
+  const std::string none = no_loop(cache::registers, p, asked, device);
   return !none.empty()                  ? none
-         : asked.cache == cache::shared ? "the cache levels are limited to shared memory"
          : p.strips.cells == 0          ? "registers hold stencils of one stage, in rank 2 or stars in rank 3"
          : p.checks && is_resident(how) ? "registers hold no run that checks a residual"
          : p.folds                      ? "registers hold fixed and periodic faces only"
@@ -228,9 +229,7 @@ inline candidate partly_in_registers(const problem& p, const request& asked, con
 
 inline candidate in_shared_memory(const problem& p, const request& asked, const device_facts& device) {
   candidate c{{strategy::resident, cache::shared}};
-  c.way.refusal = no_loop(p, device);
-  if (c.way.refusal.empty() && asked.cache == cache::registers)
-    c.way.refusal = "the cache levels are limited to registers";
+  c.way.refusal = no_loop(cache::shared, p, asked, device);
   if (!c.way.refusal.empty()) return c;
   const auto choice =
       choose_tiling(p.costs, p.extents, wraps_of(p), p.folds, device, dynamic_shared(device), asked.depth);
@@ -244,9 +243,7 @@ inline candidate in_shared_memory(const problem& p, const request& asked, const 
 
 inline candidate partly_in_shared_memory(const problem& p, const request& asked, const device_facts& device) {
   candidate c{{strategy::resident_partial, cache::shared}};
-  c.way.refusal = no_loop(p, device);
-  if (c.way.refusal.empty() && asked.cache == cache::registers)
-    c.way.refusal = "the cache levels are limited to registers";
+  c.way.refusal = no_loop(cache::shared, p, asked, device);
   if (!c.way.refusal.empty()) return c;
   const auto choice =
       choose_partial_tiling(p.costs, p.extents, wraps_of(p), p.folds, device, dynamic_shared(device));
@@ -272,9 +269,7 @@ inline candidate partly_in_shared_memory(const problem& p, const request& asked,
 /// Planes that stream along z, several steps per pass.
 inline candidate temporal_in_planes(const problem& p, const request& asked, const device_facts& device) {
   candidate c{{strategy::temporal, cache::registers}};
-  c.way.refusal = no_loop(p, device);
-  if (c.way.refusal.empty() && asked.cache == cache::shared)
-    c.way.refusal = "the cache levels are limited to shared memory";
+  c.way.refusal = no_loop(cache::registers, p, asked, device);
   if (c.way.refusal.empty() && p.folds) c.way.refusal = "planes stream between fixed and periodic faces only";
   if (!c.way.refusal.empty()) return c;
   const auto choice =
@@ -305,9 +300,7 @@ inline candidate temporal_in_registers(const problem& p, const request& asked, c
 /// The same in shared memory.
 inline candidate temporal_in_shared(const problem& p, const request& asked, const device_facts& device) {
   candidate c{{strategy::temporal, cache::shared}};
-  c.way.refusal = no_loop(p, device);
-  if (c.way.refusal.empty() && asked.cache == cache::registers)
-    c.way.refusal = "the cache levels are limited to registers";
+  c.way.refusal = no_loop(cache::shared, p, asked, device);
   if (!c.way.refusal.empty()) return c;
   const auto choice = choose_temporal_tiling(p.costs, p.extents, wraps_of(p), p.folds, device,
                                              dynamic_shared(device), p.steps, asked.depth);
@@ -324,8 +317,8 @@ inline candidate temporal_in_shared(const problem& p, const request& asked, cons
 } // namespace detail
 
 /// Chooses the way of least predicted time among those that can hold the problem.
-/// \throws stet::error when `asked` forces one that cannot, a window that cannot be or a negative depth: the
-/// reason is in the message
+/// \throws stet::error when `asked` forces one that cannot, a window or a depth that cannot be: the reason is
+/// in the message
 inline plan make_plan(const problem& p, const request& asked, const device_facts& device) {
   if (asked.depth < 0)
     throw stet::error("depth", std::to_string(asked.depth) + " is negative",
